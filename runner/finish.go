@@ -20,8 +20,6 @@ import (
 	"aiperf.dev/aiperf/runner/onerun"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sinks"
-	"aiperf.dev/aiperf/sinks/report"
-	"aiperf.dev/aiperf/sinks/report/chart"
 	"aiperf.dev/aiperf/sinks/report/page"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
@@ -132,12 +130,9 @@ func (r *runner) writePage() error {
 	if !r.opt.Page || len(r.result.Outcomes) == 0 {
 		return nil
 	}
-	d, err := chart.Load(r.dir.Path)
+	d, err := page.Load([]string{r.dir.Path})
 	if err != nil {
 		return err
-	}
-	if all := r.result.Results.Comparisons; len(all) == 1 {
-		page.Decide(d, report.Comparison{Comparison: all[0]})
 	}
 	b, err := page.Of(d, r.result.Report().Sentences())
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"aiperf.dev/aiperf/internal/browser"
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/sim"
+	"aiperf.dev/aiperf/sinks/report/chart"
 	report "aiperf.dev/aiperf/sinks/report/page"
 )
 
@@ -78,7 +79,7 @@ func answered(work string) (said []byte, dir string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	doc, err := report.Build(got.Dir)
+	doc, err := report.OfDirs([]string{got.Dir}, chart.Expense{})
 	if err != nil {
 		return nil, "", err
 	}

@@ -1,6 +1,10 @@
 package report
 
 import (
+	"encoding/json"
+	"math"
+	"os"
+
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/sweep/decide"
 )
@@ -42,6 +46,8 @@ type compareRow struct {
 	Beyond     bool     `json:"beyond_margin"`
 	Harmless   bool     `json:"harm_ruled_out"`
 	N          int      `json:"n"`
+	Values     float64  `json:"values,omitempty"` // of a percentile in a run, the fewest of any, and how many independent ones they are worth
+	Worth      float64  `json:"values_worth,omitempty"`
 	Detectable *float64 `json:"detectable,omitempty"`
 	MustDetect float64  `json:"must_detect,omitempty"`
 	TrialsLow  int      `json:"trials_if_equal_from,omitempty"` // how many would show that nothing changed, if nothing did
@@ -69,6 +75,48 @@ func describeRow(r decide.Row) compareRow {
 		Cell: r.Cell, Metric: r.Key.Tag, Stat: r.Key.Stat, Unit: r.Unit, Window: r.Window, Primary: r.Primary,
 		Baseline: metrics.OrNil(r.Base), Candidate: metrics.OrNil(r.Candidate), Change: metrics.OrNil(r.Change), Low: metrics.OrNil(r.Low), High: metrics.OrNil(r.High),
 		Level: r.Level, P: metrics.OrNil(r.P), Margin: r.Margin, Outcome: string(r.Outcome), Beyond: r.BeyondMargin,
-		Harmless: r.Harmless, N: r.N, Detectable: metrics.OrNil(r.Detectable), MustDetect: r.MustDetect, TrialsLow: r.Trials.Least, TrialsHigh: r.Trials.Most, Note: r.Note,
+		Harmless: r.Harmless, N: r.N, Values: r.Count, Worth: r.Effective, Detectable: metrics.OrNil(r.Detectable), MustDetect: r.MustDetect, TrialsLow: r.Trials.Least, TrialsHigh: r.Trials.Most, Note: r.Note,
 	}
+}
+
+// ReadComparisons gives the comparisons of a report as data, summary.json, with what a
+// page draws of them.
+func ReadComparisons(path string) (out []Comparison, err error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var doc struct{ Comparisons []compareDoc }
+	if err := json.Unmarshal(b, &doc); err != nil {
+		return nil, err
+	}
+	for _, c := range doc.Comparisons {
+		of := &decide.Comparison{Baseline: c.Baseline, Candidate: c.Candidate, Paired: c.Paired, Trials: c.Trials, Compared: c.Compared}
+		for _, r := range c.Rows {
+			of.Rows = append(of.Rows, r.row())
+		}
+		out = append(out, Comparison{of})
+	}
+	return out, nil
+}
+
+// row is what describeRow described, without what follows from the catalogue of metrics
+// alone for one that is not in it.
+func (r *compareRow) row() decide.Row {
+	out := decide.Row{
+		Cell: r.Cell, Key: decide.Key{Tag: r.Metric, Stat: r.Stat}, Header: r.Metric, Unit: r.Unit, Window: r.Window, Primary: r.Primary,
+		Base: orNaN(r.Baseline), Candidate: orNaN(r.Candidate), Change: orNaN(r.Change), Low: orNaN(r.Low), High: orNaN(r.High), Level: r.Level, P: orNaN(r.P), Margin: r.Margin,
+		Outcome: decide.Verdict(r.Outcome), BeyondMargin: r.Beyond, Harmless: r.Harmless, N: r.N, Count: r.Values, Effective: r.Worth, Detectable: orNaN(r.Detectable), MustDetect: r.MustDetect, Note: r.Note,
+	}
+	if m, ok := metrics.Lookup(r.Metric); ok {
+		out.Header, out.LargerIsBetter = m.Header, m.LargerIsBetter
+	}
+	return out
+}
+
+func orNaN(v *float64) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return *v
 }

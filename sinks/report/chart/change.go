@@ -18,6 +18,9 @@ import (
 // change is chart 10: the change of each figure between the first value of a
 // treatment (the baseline) and the others, trial by trial, with its interval.
 func change(d *Data, _ *Cell) ([]draw.Panel, string) {
+	if d.Decided != nil {
+		return []draw.Panel{forest(d.Decided, d.Baseline())}, ""
+	}
 	i := slices.IndexFunc(d.Axes, func(a string) bool { return sweep.AxisNamed(a).System })
 	if i < 0 {
 		return nil, "one system: sweep endpoints or models, or give two result directories"
@@ -32,6 +35,9 @@ func change(d *Data, _ *Cell) ([]draw.Panel, string) {
 // Changes are those between two systems: what a comparison decided, or else the ratios
 // of what both gave trial by trial. None where there is one system.
 func (d *Data) Changes() []Change {
+	if d.Decided != nil {
+		return d.Decided
+	}
 	i := slices.IndexFunc(d.Axes, func(a string) bool { return sweep.AxisNamed(a).System })
 	if i < 0 {
 		return nil
@@ -49,9 +55,6 @@ func (d *Data) Baseline() string {
 }
 
 func (d *Data) changes(treatment string) (list []Change) {
-	if d.Decided != nil {
-		return d.Decided
-	}
 	pairs := d.pairs(treatment)
 	metric, label := d.output()
 	for _, m := range []struct {

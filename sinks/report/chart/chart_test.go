@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -197,7 +198,7 @@ func TestCustomAxes(t *testing.T) {
 	}
 }
 
-// A cell of one request has no distribution; a plan all of whose requests failed
+// A cell of few requests has no distribution; a plan all of whose requests failed
 // lacks nothing but good requests.
 func TestTooLittleToDraw(t *testing.T) {
 	t.Parallel()
@@ -214,7 +215,7 @@ func TestTooLittleToDraw(t *testing.T) {
 	for _, x := range []struct {
 		d        *Data
 		id, want string
-	}{{single, "ecdf", "no cell has two requests"}, {down, "pareto", "every request failed"}, {down, "ecdf", "every request failed"}, {down, "trials", "every request failed"}} {
+	}{{single, "ecdf", "no cell has 10 requests"}, {down, "pareto", "every request failed"}, {down, "ecdf", "every request failed"}, {down, "trials", "every request failed"}} {
 		r, err := Find(x.id)
 		if err != nil {
 			t.Fatal(err)
@@ -272,7 +273,8 @@ func TestRatioByHand(t *testing.T) {
 // A tenth of the requests failed and a tenth missed the limit: 10 % each.
 func TestMissesByHand(t *testing.T) {
 	t.Parallel()
-	p := demo().misses()
+	d := demo()
+	p := d.misses(d.along())
 	if len(p.Series) != 2 {
 		t.Fatalf("%d series", len(p.Series))
 	}
@@ -444,5 +446,38 @@ func TestMetricsOfTargetsAreNotTheCells(t *testing.T) {
 	k := key{"full", "m", "p50"}
 	if c.stats[k].Value != 3 || len(c.trials[k]) != 1 || c.trials[k][0].Value != 1 {
 		t.Errorf("estimate %v, trials %v; want 3 and that of the run, 1", c.stats[k].Value, c.trials[k])
+	}
+}
+
+// Bars below the only line along the load stand below its points.
+func TestBarsBelowALine(t *testing.T) {
+	t.Parallel()
+	d := demo()
+	d.Cells = d.Cells[:3]
+	panels, missing := goodShare(d, nil)
+	if len(panels) != 2 || panels[0].X.Label != "" || panels[1].X.Names {
+		t.Fatalf("%d panels, %q: want two along one axis, which the lower one names", len(panels), missing)
+	}
+	for _, s := range panels[1].Series {
+		for i, r := range s.Rects {
+			if at := panels[0].Series[0].Points[i].X; math.Abs((r.X0+r.X1)/2-at) > 1e-9 || r.X1 <= r.X0 {
+				t.Errorf("%s: a bar from %v to %v for the point at %v", s.Name, r.X0, r.X1, at)
+			}
+		}
+	}
+}
+
+// Directories of one name are told apart by the folders that they lie in.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ dirs, want []string }{
+		{[]string{"/r/before", "/r/after/"}, []string{"before", "after"}},
+		{[]string{"/r/before/results", "/r/after/results"}, []string{"before", "after"}},
+		{[]string{"/r/a/x", "/r/a/y", "/r/b/x"}, []string{"a/x", "a/y", "b/x"}},
+		{[]string{"/r/x", "/r/x/."}, []string{"x (1)", "x (2)"}},
+	} {
+		if got := Names(c.dirs); !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.dirs, got, c.want)
+		}
 	}
 }

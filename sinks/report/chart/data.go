@@ -174,16 +174,17 @@ func (d *Data) label(c *Cell, without string) string {
 // Load reads one or several result directories.
 func Load(dirs ...string) (*Data, error) {
 	d := &Data{Limits: map[string]float64{}, Dirs: dirs, Foreign: map[string]string{}, Requests: &Requests{}}
-	for _, dir := range dirs {
+	names := Names(dirs)
+	for i, dir := range dirs {
 		r, err := results.Find(dir)
 		if err != nil {
 			return nil, err
 		}
 		if r.Runs != nil {
 			d.Foreign[dir] = r.Name
-			err = d.readForeign(dir, len(dirs) > 1, r.Runs)
+			err = d.readForeign(dir, names[i], len(dirs) > 1, r.Runs)
 		} else {
-			err = d.read(dir, len(dirs) > 1)
+			err = d.read(dir, names[i], len(dirs) > 1)
 		}
 		if err != nil {
 			return nil, err
@@ -207,12 +208,49 @@ func unfinished(dir string, err error) error {
 	return err
 }
 
-func (d *Data) read(dir string, several bool) error {
+// Names tell directories apart: the last element of their paths, or the first one from
+// the end that differs, or as much of the end as differs.
+func Names(dirs []string) []string {
+	elements := make([][]string, len(dirs)) // from the end
+	for i, dir := range dirs {
+		if abs, err := filepath.Abs(dir); err == nil {
+			dir = abs
+		}
+		elements[i] = strings.Split(filepath.ToSlash(filepath.Clean(dir)), "/")
+		slices.Reverse(elements[i])
+	}
+	apart := func(names []string) bool {
+		return len(slices.Compact(slices.Sorted(slices.Values(names)))) == len(names)
+	}
+	ends := make([]string, len(dirs))
+	for k, more := 0, true; more; k++ {
+		alone := make([]string, len(dirs))
+		more = false
+		for i, list := range elements {
+			if k < len(list) {
+				alone[i] = words.Line(list[k])
+				ends[i] = strings.TrimSuffix(alone[i]+"/"+ends[i], "/")
+				more = true
+			}
+		}
+		if apart(alone) {
+			return alone
+		}
+		if apart(ends) {
+			return ends
+		}
+	}
+	for i := range ends { // one directory twice
+		ends[i] = fmt.Sprintf("%s (%d)", words.Line(elements[i][0]), i+1)
+	}
+	return ends
+}
+
+func (d *Data) read(dir, name string, several bool) error {
 	cells, err := sinks.ReadTable(dir, "cells", nil)
 	if err != nil {
 		return unfinished(dir, err)
 	}
-	name := filepath.Base(filepath.Clean(dir))
 	at := map[string]*Cell{}
 	for i := range cells.N {
 		c := &Cell{
@@ -223,7 +261,7 @@ func (d *Data) read(dir string, several bool) error {
 			stats: map[key]Stat{}, trials: map[key]map[int]Stat{},
 		}
 		if several {
-			c.Values["result"] = Value{math.NaN(), words.Line(name)}
+			c.Values["result"] = Value{math.NaN(), name}
 		}
 		at[c.ID] = c
 		d.Cells = append(d.Cells, c)

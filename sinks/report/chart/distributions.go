@@ -18,6 +18,9 @@ const (
 	dashesMost  = 3
 )
 
+// distributed is how many requests make a distribution that is worth a picture.
+const distributed = 10
+
 // ecdf is chart 5: the share of requests that took at most so long.
 func ecdf(d *Data, _ *Cell) ([]draw.Panel, string) {
 	var out []draw.Panel
@@ -36,7 +39,7 @@ func ecdf(d *Data, _ *Cell) ([]draw.Panel, string) {
 			for k, c := range some(g.cells, dashesMost) {
 				values := d.Requests.values(c, m.of(d.Requests))
 				ended += len(values)
-				if len(values) < 2 { // one value is a point, not a distribution
+				if len(values) < distributed {
 					continue
 				}
 				p.Series = append(p.Series, draw.Series{Name: d.Label(c), Silent: true, With: i + 1, Ink: draw.Nth(i), Dash: k, Line: true, Bare: true, Points: steps(values)})
@@ -51,7 +54,7 @@ func ecdf(d *Data, _ *Cell) ([]draw.Panel, string) {
 	case len(out) > 0:
 		return out, ""
 	case ended > 0:
-		return nil, "no cell has two requests: send more, such as --request-count 200"
+		return nil, fmt.Sprintf("no cell has %d requests: send more, such as --request-count 200", distributed)
 	}
 	return nil, "no request ended well"
 }
@@ -59,7 +62,7 @@ func ecdf(d *Data, _ *Cell) ([]draw.Panel, string) {
 // keys say what colours and dashes mean, by series without points.
 func (d *Data) keys(groups []group) (out []draw.Series) {
 	for i, g := range groups {
-		if g.name != "" {
+		if g.name != "" && len(d.Cells) > 1 { // the only line needs no name
 			out = append(out, draw.Series{Name: g.name, With: i + 1, Ink: draw.Nth(i), Line: true, Bare: true})
 		}
 	}
@@ -88,19 +91,18 @@ func (r *Requests) values(c *Cell, column []float64) []float64 {
 	return out
 }
 
-// steps is an empirical distribution as a line of at most a few hundred points:
-// even in the body, every one at both ends.
+// steps is an empirical distribution, from 0 to 100 %, as a line of at most a few hundred
+// points: even in the body, every one at both ends.
 func steps(values []float64) []draw.Point {
 	n := len(values)
-	var out []draw.Point
+	out := []draw.Point{draw.At(values[0], 0, "")}
 	last := -1
 	for i := 0; i < n; i++ {
 		if share := float64(i+1) / float64(n); n > 400 && i-last < int(float64(n)*min(share, 1-share)/40) {
 			continue
 		}
 		last = i
-		share := (float64(i) + 0.5) / float64(n)
-		out = append(out, draw.At(values[i], 100*share, fmt.Sprintf("%s ms: %s %%", words.Number(values[i]), words.Number(100*share))))
+		out = append(out, draw.At(values[i], 100*float64(i+1)/float64(n), ""))
 	}
 	return out
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -19,12 +18,11 @@ import (
 // readForeign makes cells of the runs that another program's directory holds, and
 // requests of its lines. The first token and the last lie where the latencies say.
 // There are no checks.
-func (d *Data) readForeign(dir string, several bool, read func(dir string) ([]results.Run, error)) error {
+func (d *Data) readForeign(dir, name string, several bool, read func(dir string) ([]results.Run, error)) error {
 	runs, err := read(dir)
 	if err != nil {
 		return err
 	}
-	name := filepath.Base(filepath.Clean(dir))
 	d.Name = joined(d.Name, name)
 	at := map[string]*Cell{}
 	single := map[run]results.Run{}

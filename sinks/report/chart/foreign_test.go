@@ -38,8 +38,9 @@ func TestDirectoriesOfAIPerf(t *testing.T) {
 				}
 			}
 		}
-		if p, _ := lengths(d, nil); len(p) == 0 || !drawn["ecdf"] || !drawn["timeline"] {
-			t.Errorf("%s: drawn are %v", dir, drawn)
+		values := d.Requests.values(d.Cells[0], d.Requests.Latency)
+		if p, _ := lengths(d, nil); len(p) == 0 || len(values) == 0 || !drawn["timeline"] || len(values) >= distributed && !drawn["ecdf"] {
+			t.Errorf("%s: drawn are %v, with %d latencies", dir, drawn, len(values))
 		}
 	}
 }

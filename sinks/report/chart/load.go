@@ -227,16 +227,22 @@ func (d *Data) marked(what string, ink draw.Ink, is func(c *Cell) bool) (out []d
 // tails are tried in this order: the highest that every cell supports is drawn.
 var tails = []string{"p99", "p95", "p90", "p75"}
 
-// tail is the highest percentile that all cells support, but for those that do not
-// even support their median; p99 when none is.
-func (d *Data) tail(metric string) string {
-	cells := slices.DeleteFunc(slices.Clone(d.Cells), func(c *Cell) bool { return d.Get(c, metric, "p50").Unsupported })
+// tail is the percentile that most cells support: of several the highest, p99 where none
+// is supported anywhere.
+func (d *Data) tail(metric string) (best string) {
+	most := -1
 	for _, t := range tails {
-		if len(cells) > 0 && !slices.ContainsFunc(cells, func(c *Cell) bool { return d.Get(c, metric, t).Unsupported }) {
-			return t
+		n := 0
+		for _, c := range d.Cells {
+			if !d.Get(c, metric, t).Unsupported {
+				n++
+			}
+		}
+		if n > most {
+			best, most = t, n
 		}
 	}
-	return tails[0]
+	return best
 }
 
 // latency is chart 3.

@@ -46,9 +46,13 @@ func (d *Data) windows(c *Cell, trial int) []draw.Mark {
 
 const (
 	timelineMost = 2000
-	heatColumns  = 60
-	heatRows     = 28
 )
+
+// bins is how many columns and rows the cells of a heat map of n requests have: fewer
+// requests have larger cells, so that most of these hold several.
+func bins(n int) (columns, rows int) {
+	return min(max(n/20, 12), 60), min(max(int(0.7*math.Sqrt(float64(n))), 8), 28)
+}
 
 // timeline is chart 6: each request a bar in the slot it took; waiting, prefill
 // and decoding told apart, decoding coloured by its ITL against the SLO.
@@ -145,27 +149,27 @@ func heatmap(d *Data, c *Cell) ([]draw.Panel, string) {
 		lo, hi = min(lo, r.Latency[i]), max(hi, r.Latency[i])
 	}
 	lo, hi = math.Log(lo*0.98), math.Log(hi*1.02)
-	var counts [heatColumns][heatRows]int
+	columns, rows := bins(len(ids))
+	counts := make([]int, columns*rows)
 	top := 0
 	for _, i := range ids {
-		x := min(int(float64(heatColumns)*(r.Sent[i]-t0)/max(t1-t0, 1e-9)), heatColumns-1)
-		y := min(int(float64(heatRows)*(math.Log(r.Latency[i])-lo)/(hi-lo)), heatRows-1)
-		counts[x][y]++
-		top = max(top, counts[x][y])
+		x := min(int(float64(columns)*(r.Sent[i]-t0)/max(t1-t0, 1e-9)), columns-1)
+		y := min(int(float64(rows)*(math.Log(r.Latency[i])-lo)/(hi-lo)), rows-1)
+		counts[x*rows+y]++
+		top = max(top, counts[x*rows+y])
 	}
-	s := draw.Series{Name: fmt.Sprintf("darker: more requests, at most %d", top), Ink: draw.S1}
-	for x := range counts {
-		for y, n := range counts[x] {
-			if n == 0 {
-				continue
-			}
-			at := func(v int) float64 { return math.Exp(lo + (hi-lo)*float64(v)/heatRows) }
-			s.Rects = append(s.Rects, draw.Rect{
-				X0: t0 + (t1-t0)*float64(x)/heatColumns, X1: t0 + (t1-t0)*float64(x+1)/heatColumns, Y0: at(y), Y1: at(y + 1),
-				Shade: 0.15 + 0.84*math.Sqrt(float64(n)/float64(top)),
-				Title: fmt.Sprintf("%s to %s ms: %s", words.Number(at(y)), words.Number(at(y+1)), words.Count(n, "request")),
-			})
+	s := draw.Series{Name: fmt.Sprintf("pale to full: 1 to %s", words.Count(top, "request")), Ink: draw.S1}
+	for k, n := range counts {
+		if n == 0 {
+			continue
 		}
+		x, y := k/rows, k%rows
+		at := func(v int) float64 { return math.Exp(lo + (hi-lo)*float64(v)/float64(rows)) }
+		s.Rects = append(s.Rects, draw.Rect{
+			X0: t0 + (t1-t0)*float64(x)/float64(columns), X1: t0 + (t1-t0)*float64(x+1)/float64(columns), Y0: at(y), Y1: at(y + 1),
+			Shade: 0.15 + 0.84*math.Sqrt(float64(n)/float64(top)),
+			Title: fmt.Sprintf("%s to %s ms: %s", words.Number(at(y)), words.Number(at(y+1)), words.Count(n, "request")),
+		})
 	}
 	return []draw.Panel{{X: draw.Axis{Label: "sent (s)"}, Y: draw.Axis{Label: metrics.Axis(metrics.RequestLatency, ""), Log: true}, Series: []draw.Series{s}}}, ""
 }

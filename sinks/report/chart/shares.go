@@ -25,11 +25,38 @@ func goodShare(d *Data, _ *Cell) ([]draw.Panel, string) {
 		X: a.axis, Y: draw.Axis{Label: "goodput (%)", Zero: true},
 		Series: d.series(a, metrics.GoodRequestFraction, "avg", "", inPercent),
 	}
-	low := d.misses()
-	if len(low.Series) == 0 {
+	low := d.misses(a)
+	switch {
+	case len(low.Series) == 0:
 		return []draw.Panel{top}, ""
+	case !low.X.Names || a.nomin: // the axis of the line
+		return oneAxis([]draw.Panel{top, low}), ""
 	}
 	return []draw.Panel{top, low}, ""
+}
+
+// barWidth is the share of the room between two bars that a bar takes.
+const barWidth = 0.7
+
+// bars are the axis of bars, one a cell, and the ends of each bar: below the points of a
+// line along the load, or side by side where there are several lines.
+func (d *Data) bars(a along) (x draw.Axis, ends func(c *Cell) (from, to float64)) {
+	if a.nomin || len(a.groups()) > 1 {
+		at := d.nominal()
+		return at.axis, func(c *Cell) (from, to float64) { return at.x(c) - barWidth/2, at.x(c) + barWidth/2 }
+	}
+	least := math.Inf(1) // distance of two loads on the axis
+	place := func(v float64) float64 { return v }
+	back := place
+	if a.axis.Log {
+		place, back = math.Log, math.Exp
+	}
+	for i, t := range a.axis.Ticks[1:] {
+		least = min(least, place(t.At)-place(a.axis.Ticks[i].At))
+	}
+	return a.axis, func(c *Cell) (from, to float64) {
+		return back(place(a.x(c)) - least*barWidth/2), back(place(a.x(c)) + least*barWidth/2)
+	}
 }
 
 // inPercent turns shares into percent.
@@ -45,7 +72,7 @@ func inPercent(s *draw.Series) {
 var missedInks = []draw.Ink{draw.S4, draw.S2, draw.S5, draw.S6, draw.S7, draw.S8}
 
 // misses stacks, cell by cell, the share of requests by the limit they missed.
-func (d *Data) misses() draw.Panel {
+func (d *Data) misses(a along) draw.Panel {
 	why, total := map[string]map[*Cell]float64{}, map[*Cell]float64{}
 	for i, c := range d.Requests.Cell {
 		part := d.Requests.part(i)
@@ -65,20 +92,22 @@ func (d *Data) misses() draw.Panel {
 		}
 		why[reason][c]++
 	}
-	p := draw.Panel{X: d.nominal().axis, Y: draw.Axis{Label: "missed (%)", Zero: true}, Height: 0.7}
+	x, ends := d.bars(a)
+	p := draw.Panel{X: x, Y: draw.Axis{Label: "missed (%)", Zero: true}, Height: 0.7}
 	stacked := map[*Cell]float64{}
 	for i, reason := range slices.Sorted(maps.Keys(why)) {
 		s := draw.Series{Name: "missed " + cmp.Or(metrics.Series(reason, ""), reason), Ink: missedInks[i%len(missedInks)]}
 		if strings.HasPrefix(reason, "failed: ") {
 			s.Name, s.Ink = reason, draw.Bad
 		}
-		for x, c := range d.Cells {
+		for _, c := range d.Cells {
 			n := 100 * why[reason][c] / total[c]
 			if why[reason][c] == 0 {
 				continue
 			}
+			from, to := ends(c)
 			s.Rects = append(s.Rects, draw.Rect{
-				X0: float64(x) - 0.35, X1: float64(x) + 0.35, Y0: stacked[c], Y1: stacked[c] + n,
+				X0: from, X1: to, Y0: stacked[c], Y1: stacked[c] + n,
 				Title: fmt.Sprintf("%s: %s %s %%", d.Label(c), s.Name, words.Number(n)),
 			})
 			stacked[c] += n

@@ -7,10 +7,14 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 )
+
+// metricWords turn the name of a metric into words.
+var metricWords = strings.NewReplacer("_", " ", "cpu", "CPU", "gpu", "GPU", "kv_", "KV ")
 
 // telemetry is chart 9: what server, GPU and host said meanwhile, one strip a
 // metric, on the clock of the requests.
@@ -28,7 +32,7 @@ func telemetry(d *Data, c *Cell) ([]draw.Panel, string) {
 		if text(t, "cell", i) != c.ID || number(t, "trial", i) > 0 || math.IsNaN(number(t, "value", i)) {
 			continue
 		}
-		name := text(t, "metric", i)
+		name := metricWords.Replace(text(t, "metric", i))
 		if u := text(t, "unit", i); u != "" {
 			name += " (" + u + ")"
 		}

@@ -95,22 +95,31 @@ func answers(d *chart.Data, said []string) (out []string) {
 	return out
 }
 
-// figuresOf are those of one cell that people ask for first, without numbers that the
-// measurement spoiled.
+// figuresOf is one cell in a sentence: its throughput and the medians of its latencies,
+// without numbers that the measurement spoiled.
 func figuresOf(d *chart.Data, c *chart.Cell) string {
-	var out []string
 	usable := func(s chart.Stat) bool {
 		return !math.IsNaN(s.Value) && validity.ParseTaint(s.Taint).Level != validity.Wrong
 	}
-	for _, tag := range []string{metrics.TimeToFirstToken, metrics.InterTokenLatency, metrics.RequestLatency} {
-		if s := d.Get(c, tag, "p50"); usable(s) {
-			out = append(out, metrics.Series(tag, "p50")+" "+interval(s)+" ms")
+	said := ""
+	for _, m := range []struct{ tag, unit string }{{metrics.OutputTokenThroughput, "output tokens/s"}, {metrics.RequestThroughput, "requests/s"}} {
+		if s := d.Get(c, m.tag, "avg"); said == "" && usable(s) {
+			said = interval(s) + " " + m.unit
 		}
 	}
-	if s := d.Get(c, metrics.OutputTokenThroughput, "avg"); usable(s) {
-		out = append(out, interval(s)+" output tokens/s")
+	var medians []string
+	for _, tag := range []string{metrics.TimeToFirstToken, metrics.InterTokenLatency, metrics.RequestLatency} {
+		if s := d.Get(c, tag, "p50"); usable(s) && len(medians) < 2 && (s.Value > 0 || tag != metrics.InterTokenLatency) {
+			medians = append(medians, metrics.Series(tag, "")+" of "+interval(s)+" ms")
+		}
 	}
-	return strings.Join(out, " · ")
+	switch {
+	case len(medians) == 0:
+		return said
+	case said == "":
+		return "A median " + words.And(medians)
+	}
+	return said + " at a median " + words.And(medians)
 }
 
 // bestOfAll names the cells that are best for something, of results whose plans said nothing.

@@ -2,12 +2,16 @@ package page_test
 
 import (
 	"html"
+	"maps"
 	"strings"
 	"testing"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/sim"
+	"aiperf.dev/aiperf/sinks/report"
 	"aiperf.dev/aiperf/sinks/report/chart"
 	"aiperf.dev/aiperf/sinks/report/page"
+	"aiperf.dev/aiperf/sweep/decide"
 )
 
 // answered is what the head of the report of an experiment says, and what was
@@ -232,5 +236,34 @@ func TestAnswersBesideForeignResults(t *testing.T) {
 		if d.Foreign[c.Dir] != "" && strings.Contains(d.Label(c), "0") {
 			t.Errorf("a value that nobody set: %s", d.Label(c))
 		}
+	}
+}
+
+// The page of a directory draws what its comparison decided when it was measured, with
+// those intervals, and not ones of its own.
+func TestRecordedComparison(t *testing.T) {
+	t.Parallel()
+	out, err := sim.Run(compared, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := page.Load([]string{out.Dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type drawn struct {
+		name, metric     string
+		value, low, high float64
+		better, worse    bool
+	}
+	want, got := map[drawn]bool{}, map[drawn]bool{}
+	for _, r := range (report.Comparison{Comparison: out.Report().Results.Comparisons[0]}).Primary() {
+		want[drawn{r.Cell, metrics.Series(r.Key.Tag, r.Key.Stat), r.Change, r.Low, r.High, r.Outcome == decide.Better, r.Outcome == decide.Worse}] = true
+	}
+	for _, c := range d.Changes() {
+		got[drawn{c.Name, c.Metric, c.Value, c.Low, c.High, c.Better, c.Worse}] = true
+	}
+	if len(want) == 0 || !maps.Equal(got, want) {
+		t.Errorf("drawn:  %v\ndecided: %v", got, want)
 	}
 }

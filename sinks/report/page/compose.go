@@ -23,7 +23,8 @@ const (
 	budget     = 1_800_000 // bytes that pictures may take together
 	shown      = 3         // findings above the table
 	dataMost   = 100       // rows of numbers below a chart
-	barsMost   = 300       // bars of a timeline: each is a line of the file
+	barsMost   = 200       // bars of a timeline: each is a line of the file
+	barsOfSlot = 60        // of one slot: more could not be told apart
 	textLimit  = 400
 	slowestFew = 5
 )
@@ -70,7 +71,7 @@ func (p *Page) pictures(d *chart.Data) {
 	if head != nil {
 		whole := pictured(head, Broad)
 		p.Head = &whole
-		slide := *head // the picture has its caption, and the answer for a title
+		slide := *untitled(head) // the picture has its caption, and the answer for a title
 		slide.Title, slide.Question = p.Answer, head.Title+". "+head.Question
 		svg := draw.SVG(&slide, draw.SizeIn(Broad, &slide), draw.Light)
 		p.Picture = template.HTML(fmt.Sprintf(`<a id="slide" download="%s.svg" href="data:image/svg+xml;base64,%s">SVG</a>`, draw.FileName(d.Name), base64.StdEncoding.EncodeToString(svg)))
@@ -87,11 +88,14 @@ func (p *Page) pictures(d *chart.Data) {
 		}
 	}
 	for i, c := range list {
-		width := half
-		if i == len(list)-1 && i%2 == 0 {
-			width = Broad
+		other := i ^ 1 // beside it
+		if other == len(list) {
+			p.Charts = append(p.Charts, pictured(c, Broad))
+			continue
 		}
-		p.Charts = append(p.Charts, pictured(c, width))
+		size := draw.SizeIn(half, c) // both are as high as the higher one
+		size.H = max(size.H, draw.SizeIn(half, list[other]).H)
+		p.Charts = append(p.Charts, sized(c, size))
 	}
 }
 
@@ -106,8 +110,10 @@ func (p *Page) lacks(c *draw.Chart) {
 }
 
 // pictured is a chart so wide, and as a telephone shows it.
-func pictured(c *draw.Chart, width float64) Chart {
-	out := Chart{ID: c.ID, Title: c.Title, Whole: width == Broad, SVG: template.HTML(draw.Inline(c, draw.SizeIn(width, c))), Narrow: narrow(c)}
+func pictured(c *draw.Chart, width float64) Chart { return sized(c, draw.SizeIn(width, c)) }
+
+func sized(c *draw.Chart, size draw.Size) Chart {
+	out := Chart{ID: c.ID, Title: c.Title, Whole: size.W == Broad, SVG: template.HTML(draw.Inline(c, size)), Narrow: narrow(c)}
 	rows := 0
 	for i := range c.Panels {
 		x := c.Panels[i].X
@@ -137,11 +143,17 @@ const (
 )
 
 // narrow is a chart as a telephone shows it: as wide as the window, as high as it
-// needs. A point is too small for a finger, so that it has no title and leads
-// nowhere, as the table does; of the many bars of a timeline fewer are told apart.
+// needs. A point is too small for a finger, so that it has no title; of the many bars of
+// a timeline fewer are told apart.
 func narrow(c *draw.Chart) template.HTML {
-	n := *thin(c, barsMost/3)
+	n := untitled(thin(c, 3))
 	n.ID += "-narrow"
+	return template.HTML(draw.Inline(n, draw.SizeIn(Narrow, n)))
+}
+
+// untitled is a chart whose points say nothing and lead nowhere.
+func untitled(c *draw.Chart) *draw.Chart {
+	n := *c
 	n.Panels = slices.Clone(n.Panels)
 	for i := range n.Panels {
 		series := slices.Clone(n.Panels[i].Series)
@@ -160,7 +172,7 @@ func narrow(c *draw.Chart) template.HTML {
 			n.Panels[i].Rows[k].Title = ""
 		}
 	}
-	return template.HTML(draw.Inline(&n, draw.SizeIn(Narrow, &n)))
+	return &n
 }
 
 // numbers are the points and bars of a panel, headed by what its axes say.
@@ -180,8 +192,12 @@ func numbers(p *draw.Panel, x draw.Axis) Numbers {
 		for _, q := range s.Points {
 			out.Rows = append(out.Rows, []string{s.Name, place(x, q.X), place(p.Y, q.Y), figure(q.Low), figure(q.High), q.Title})
 		}
+		name := s.Name
+		if len(p.Series) == 1 { // each bar says it
+			name = ""
+		}
 		for _, q := range s.Rects {
-			out.Rows = append(out.Rows, []string{s.Name, stretch(x, q.X0, q.X1), stretch(p.Y, q.Y0, q.Y1), "", "", q.Title})
+			out.Rows = append(out.Rows, []string{name, stretch(x, q.X0, q.X1), stretch(p.Y, q.Y0, q.Y1), "", "", q.Title})
 		}
 	}
 	return out
@@ -216,14 +232,16 @@ func (n *Numbers) withoutEmpty() {
 
 // place is where on an axis: a number, or the name that stands there.
 func place(a draw.Axis, v float64) string {
-	if i := int(math.Round(v)); a.Names && i >= 0 {
-		for _, t := range a.Ticks {
-			if t.At == float64(i) {
-				return t.Label
-			}
+	if !a.Names {
+		return figure(v)
+	}
+	const near = 0.3 // signs stand beside each other in the room of one name
+	for _, t := range a.Ticks {
+		if math.Abs(t.At-v) < near {
+			return t.Label
 		}
 	}
-	return figure(v)
+	return figure(math.Ceil(v)) // of many slots some have a label
 }
 
 // stretch is a part of an axis.
@@ -234,12 +252,16 @@ func stretch(a draw.Axis, from, to float64) string {
 	return figure(from) + " to " + figure(to)
 }
 
-// figure is a number in a table of numbers, "" for none.
+// figure is a number in a table of numbers, "" for none: four digits, and all of those
+// before the point.
 func figure(v float64) string {
 	if math.IsNaN(v) {
 		return ""
 	}
-	return strconv.FormatFloat(v, 'g', 6, 64)
+	if a := math.Abs(v); a >= 1000 && a < 1e15 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
 // interval is a value with its bounds.
@@ -350,7 +372,7 @@ func (p *Page) pictured(d *chart.Data, told []*chart.Cell) map[*chart.Cell]*Page
 		own := &Page{}
 		for _, r := range chart.Catalogue() {
 			if r.Cellwise {
-				if x := thin(r.Build(d, c), barsMost); x.Missing != "" {
+				if x := thin(r.Build(d, c), 1); x.Missing != "" {
 					own.Missing = append(own.Missing, x)
 				} else {
 					own.Charts = append(own.Charts, pictured(x, Broad))
@@ -383,27 +405,36 @@ func (c *Chart) size() int {
 	return n
 }
 
-// thin keeps a page small: of more bars than that the first ones, which is said.
-func thin(c *draw.Chart, most int) *draw.Chart {
+// thin keeps a page small, and the bars of a timeline so wide that they can be seen: of
+// more than that the first ones, which is said. by is by how much narrower it is drawn.
+func thin(c *draw.Chart, by int) *draw.Chart {
 	if !strings.HasPrefix(c.ID, "timeline") || len(c.Panels) == 0 {
 		return c
 	}
 	p := c.Panels[0]
 	var begins []float64
+	ofSlot := map[float64]int{}
 	for _, s := range p.Series {
 		for _, r := range s.Rects {
 			begins = append(begins, r.X0)
+			ofSlot[math.Floor(r.Y0)]++
 		}
 	}
+	most := min(barsMost, barsOfSlot*len(ofSlot)) / by
 	if len(begins) <= most {
 		return c
 	}
 	slices.Sort(begins)
 	end := begins[most-1]
 	p.Series, p.Marks = slices.Clone(p.Series), nil
+	used := 0.0 // slots that still have a bar
 	for k := range p.Series {
 		p.Series[k].Rects = slices.DeleteFunc(slices.Clone(p.Series[k].Rects), func(r draw.Rect) bool { return r.X0 > end })
+		for _, r := range p.Series[k].Rects {
+			used = max(used, r.Y1)
+		}
 	}
+	p.Y.Ticks = slices.DeleteFunc(slices.Clone(p.Y.Ticks), func(t draw.Tick) bool { return t.At > used })
 	out := *c
 	out.Panels = []draw.Panel{p}
 	_, rest, cut := strings.Cut(c.Footer, cutMark)

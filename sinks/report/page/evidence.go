@@ -223,10 +223,11 @@ func errorsOf(list []failed, c *chart.Cell) []Failure {
 // plans with the name of the result.
 func conclusions(dirs []string) []string {
 	var out []string
-	for _, dir := range dirs {
+	names := chart.Names(dirs)
+	for i, dir := range dirs {
 		of := ""
 		if len(dirs) > 1 {
-			of = filepath.Base(filepath.Clean(dir)) + ": "
+			of = names[i] + ": "
 		}
 		for _, s := range manifestOf(dir).Conclusions {
 			out = append(out, words.Line(of+s))
@@ -253,9 +254,10 @@ const sourceMost = 64 << 10
 
 // facts is how it was measured.
 func (p *Page) facts(d *chart.Data) error {
-	for _, dir := range d.Dirs {
+	names := chart.Names(d.Dirs)
+	for i, dir := range d.Dirs {
 		if d.Foreign[dir] != "" {
-			p.Facts = append(p.Facts, Fact{"result", filepath.Base(dir), true}, Fact{"program", d.Foreign[dir] + " " + d.Version, false},
+			p.Facts = append(p.Facts, Fact{"result", names[i], true}, Fact{"program", d.Foreign[dir] + " " + d.Version, false},
 				Fact{"verdict", "none: these files do not say whether the client kept up", false})
 			continue
 		}
@@ -265,7 +267,7 @@ func (p *Page) facts(d *chart.Data) error {
 			return err
 		}
 		if len(d.Dirs) > 1 {
-			p.Facts = append(p.Facts, Fact{"result", filepath.Base(dir), true})
+			p.Facts = append(p.Facts, Fact{"result", names[i], true})
 		}
 		end := ""
 		if !m.Finished.IsZero() {

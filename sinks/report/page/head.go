@@ -181,6 +181,9 @@ func (p *Page) figures(d *chart.Data) {
 		taint := ""
 		for _, c := range of {
 			if s := d.Get(c, m.tag, m.stat); !math.IsNaN(s.Value) && !math.IsInf(s.Value, 0) {
+				if m.tag == metrics.InterTokenLatency && s.Value == 0 { // all tokens came at once: no gap was seen
+					continue
+				}
 				low, high = min(low, s.Value), max(high, s.Value)
 				if s.Taint != "" {
 					taint = validity.ParseTaint(s.Taint).Sentence()
@@ -208,9 +211,9 @@ func (p *Page) figures(d *chart.Data) {
 	}
 }
 
-// joinedUnit keeps a number and its unit on one line.
+// joinedUnit keeps a number and its unit on one line, and no line begins with a dot.
 func joinedUnit(text string) string {
-	return strings.NewReplacer(" %", "\u00a0%", " ms", "\u00a0ms", " tok/s", "\u00a0tok/s", " req/s", "\u00a0req/s").Replace(text)
+	return strings.NewReplacer(" · ", "\u00a0· ", " %", "\u00a0%", " ms", "\u00a0ms", " tok/s", "\u00a0tok/s", " req/s", "\u00a0req/s").Replace(text)
 }
 
 func isThroughput(objective string) bool {

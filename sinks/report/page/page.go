@@ -45,7 +45,7 @@ type Page struct {
 	Findings              []Finding
 	MoreFindings          string
 	Unjudged              string // which results have no verdict
-	Caption, Legend       string
+	Caption, Hint, Legend string
 	Columns               []Column
 	Rows                  []Row
 	Charts                []Chart
@@ -139,15 +139,6 @@ type Failure struct {
 type Fact struct {
 	Name, Text string
 	Code       bool
-}
-
-// Build makes the page of one or several result directories.
-func Build(dirs ...string) ([]byte, error) {
-	d, err := chart.Load(dirs...)
-	if err != nil {
-		return nil, err
-	}
-	return Of(d, nil)
 }
 
 // Of makes the page of results that were read. said are the sentences on what

@@ -146,7 +146,13 @@ func OfDirs(dirs []string, e chart.Expense) ([]byte, error) {
 
 // compare lets two results be compared, as aiperf compare does: what it decided is drawn,
 // and said first. What cannot be compared stands beside each other, and the page says why.
+// Of one result the comparison that its experiment asked for is drawn.
 func compare(d *chart.Data) {
+	if len(d.Dirs) == 1 {
+		if all, err := report.ReadComparisons(filepath.Join(d.Dirs[0], resultdir.AnswerName)); err == nil && len(all) == 1 {
+			drawn(d, all[0])
+		}
+	}
 	if len(d.Dirs) != 2 {
 		return
 	}
@@ -159,17 +165,18 @@ func compare(d *chart.Data) {
 		d.Compared = []string{"Not compared: " + words.Clip(err.Error(), textLimit)}
 		return
 	}
-	c.Baseline, c.Candidate = words.Line(filepath.Base(filepath.Clean(c.Baseline))), words.Line(filepath.Base(filepath.Clean(c.Candidate)))
+	names := chart.Names(d.Dirs)
+	c.Baseline, c.Candidate = names[0], names[1]
 	of := report.Comparison{Comparison: c}
 	if d.Compared = []string{of.Headline()}; of.Changes() != "" {
 		d.Compared = append(d.Compared, of.Changes())
 	}
-	Decide(d, of)
+	drawn(d, of)
 }
 
-// Decide lets the page draw what a comparison decided, with its intervals, so that the
+// drawn lets the page draw what a comparison decided, with its intervals, so that the
 // chart says what the sentences say.
-func Decide(d *chart.Data, c report.Comparison) {
+func drawn(d *chart.Data, c report.Comparison) {
 	several := slices.ContainsFunc(c.Rows, func(r decide.Row) bool { return r.Cell != c.Rows[0].Cell })
 	for _, r := range c.Primary() {
 		if math.IsNaN(r.Change) {

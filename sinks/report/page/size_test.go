@@ -137,7 +137,7 @@ func BenchmarkReportOfFiles(b *testing.B) {
 	dir := directories(b, []string{whole}, nil)[0]
 	b.ReportAllocs()
 	for b.Loop() {
-		doc, err := page.Build(dir)
+		doc, err := page.OfDirs([]string{dir}, chart.Expense{})
 		if err != nil {
 			b.Fatal(err)
 		}

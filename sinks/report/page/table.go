@@ -15,12 +15,20 @@ import (
 
 // table is the matrix, a row a cell.
 func (p *Page) table(d *chart.Data, most int) {
-	p.Caption = "95 % intervals over " + trials(d) + "; press a heading to sort, a row to pick its cell out in the charts."
 	switch {
 	case most == 0:
-		p.Caption = "No trial ended well; press a heading to sort."
+		p.Caption = "No trial ended well."
 	case most == 1:
-		p.Caption = "One trial: no intervals; press a heading to sort, a row to pick its cell out in the charts."
+		p.Caption = "One trial: no intervals."
+	default:
+		p.Caption = "95 % intervals over " + trials(d) + "."
+	}
+	switch {
+	case len(d.Cells) == 1:
+	case most == 0:
+		p.Hint = "Press a heading to sort."
+	default:
+		p.Hint = "Press a heading to sort, a row to pick its cell out in the charts."
 	}
 	for _, a := range d.Axes {
 		p.Columns = append(p.Columns, Column{chart.Spoken(a), d.Numeric(a)})

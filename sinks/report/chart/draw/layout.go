@@ -36,6 +36,9 @@ func SizeIn(width float64, c *Chart) Size {
 	if len(c.Panels[0].Rows) > 0 {
 		return Size{width, math.Ceil(h + l.rowsHeight(&c.Panels[0], width-2*edge))}
 	}
+	if p := &c.Panels[0]; p.Y.Names { // a list needs no more than its lines
+		first = min(first, 45*float64(len(p.Y.Ticks)+1))
+	}
 	list, _, _ := l.measured(c, edge, width-edge)
 	for i, p := range list {
 		h += p.u.height + gap + map[bool]float64{true: first, false: more}[i == 0]

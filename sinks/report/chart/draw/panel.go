@@ -196,10 +196,40 @@ func (p *panel) line(s *Series, n int) {
 			p.add(p.in(d))
 			continue
 		}
+		if s.Bare { // no glyph marks its points
+			pts = straightened(pts)
+		}
 		l := p.in(line(s.Ink, 2, pts...))
 		l.dash, l.series = s.Dash%len(dashPatterns), n
 		p.add(l)
 	}
+}
+
+// unseen is how far, in pixels, a line may pass by one of its points.
+const unseen = 0.3
+
+// straightened is a line without the points that nobody would miss (Douglas and Peucker).
+func straightened(pts []xy) []xy {
+	if len(pts) < 3 {
+		return pts
+	}
+	a, z := pts[0], pts[len(pts)-1]
+	length := math.Hypot(z.x-a.x, z.y-a.y)
+	far, most := 0, unseen
+	for i, q := range pts[1 : len(pts)-1] {
+		off := math.Hypot(q.x-a.x, q.y-a.y)
+		if length > 0 {
+			off = math.Abs((z.x-a.x)*(a.y-q.y)-(a.x-q.x)*(z.y-a.y)) / length
+		}
+		if off > most {
+			far, most = i+1, off
+		}
+	}
+	if far == 0 {
+		return []xy{a, z}
+	}
+	head := straightened(pts[:far+1])
+	return append(head[:len(head)-1:len(head)-1], straightened(pts[far:])...)
 }
 
 func (p *panel) points(s *Series, n int) {
@@ -235,9 +265,15 @@ func (p *panel) whisker(s *Series, q *Point, x float64, n int) {
 	if lo-hi < 2 { // it lies within the glyph, and would only deform that
 		return
 	}
-	for _, l := range []shape{
-		line(s.Ink, 1.3, xy{x, lo}, xy{x, hi}), line(s.Ink, 1.3, xy{x - 4, lo}, xy{x + 4, lo}), line(s.Ink, 1.3, xy{x - 4, hi}, xy{x + 4, hi}),
-	} {
+	list := []shape{line(s.Ink, 1.3, xy{x, min(lo, p.b.y1)}, xy{x, max(hi, p.b.y0)})}
+	for _, end := range []struct{ at, edge, inwards float64 }{{lo, p.b.y1, -5}, {hi, p.b.y0, 5}} {
+		if (end.at-end.edge)*end.inwards < 0 { // beyond the panel: an arrow
+			list = append(list, line(s.Ink, 1.3, xy{x - 4, end.edge + end.inwards}, xy{x, end.edge}, xy{x + 4, end.edge + end.inwards}))
+		} else {
+			list = append(list, line(s.Ink, 1.3, xy{x - 4, end.at}, xy{x + 4, end.at}))
+		}
+	}
+	for _, l := range list {
 		l.series = n
 		p.add(p.in(l))
 	}

@@ -105,17 +105,20 @@ func linearScale(a Axis, e extent, most int) scale {
 		s.lo, s.hi, s.ticks = e.lo-pad, e.hi+pad, a.Ticks
 		return s
 	}
-	step := niceStep((e.hi - e.lo) / float64(max(most, 2)))
-	if a.Whole {
-		step = max(step, 1)
-	}
 	air := (e.hi - e.lo) * 0.04
 	s.lo, s.hi = e.lo-air, e.hi+air
 	if a.Zero && e.lo >= 0 {
 		s.lo = 0
 	}
-	for i := math.Ceil(s.lo/step - 1e-9); i*step <= s.hi; i++ {
-		s.ticks = append(s.ticks, Tick{At: i * step, Label: number(i * step)})
+	for most = max(most, 2); len(s.ticks) < 2 && most < 20; most *= 2 { // one number is no scale
+		step := niceStep((e.hi - e.lo) / float64(most))
+		if a.Whole {
+			step = max(step, 1)
+		}
+		s.ticks = s.ticks[:0]
+		for i := math.Ceil(s.lo/step - 1e-9); i*step <= s.hi; i++ {
+			s.ticks = append(s.ticks, Tick{At: i * step, Label: number(i * step)})
+		}
 	}
 	return s
 }
@@ -168,9 +171,12 @@ func logScale(a Axis, e extent, most int) scale {
 	return s
 }
 
-// number is v as an axis shows it: at most four significant digits, thousands
-// as k, without needless zeros.
+// number is v as an axis shows it: at most four significant digits, tens of thousands
+// as k, without needless zeros, with the sign and the comma of the tables.
 func number(v float64) string {
+	if v < 0 {
+		return "−" + number(-v)
+	}
 	switch a := math.Abs(v); {
 	case math.IsNaN(v):
 		return "–"
@@ -185,7 +191,11 @@ func number(v float64) string {
 	case a < 1e-4:
 		return strconv.FormatFloat(v, 'e', 1, 64)
 	}
-	return strconv.FormatFloat(round(v, 4), 'f', -1, 64)
+	text := strconv.FormatFloat(round(v, 4), 'f', -1, 64)
+	if v >= 1000 {
+		text = text[:1] + "," + text[1:]
+	}
+	return text
 }
 
 // round keeps n significant digits.

@@ -170,20 +170,30 @@ func (p *panel) strip() float64 {
 	return y + gap
 }
 
-// labels stand beside their points; one for which there is no room is left out.
+// apart is how many pixels lie between two points that have the same words.
+const apart = 40
+
+// labels stand beside their points; one for which there is no room is left out, and one
+// that says the same as that of a point beside it.
 func (p *panel) labels(taken *crowd) {
+	said := map[string][]xy{}
 	for i := range p.p.Series {
 		for _, q := range p.p.Series[i].Points {
 			if q.Label == "" || !finite(q.X) || !finite(q.Y) {
 				continue
 			}
 			x, y, w := p.px(q.X), p.py(q.Y), p.room(q.Label, smallSize, false)
+			if slices.ContainsFunc(said[q.Label], func(at xy) bool { return math.Hypot(at.x-x, at.y-y) < apart }) {
+				continue
+			}
 			var places []xy
 			for _, d := range []float64{8, 15, 24} {
 				places = append(places, xy{x + d, y - d/2}, xy{x + d, y + d/2 + smallSize/2}, xy{x - d - w, y - d/2}, xy{x - d - w, y + d/2 + smallSize/2},
 					xy{x - w/2, y - d}, xy{x - w/2, y + d + smallSize*0.6})
 			}
-			p.seat(q.Label, Muted, places, taken)
+			if p.seat(q.Label, Muted, places, taken) {
+				said[q.Label] = append(said[q.Label], xy{x, y})
+			}
 		}
 	}
 }

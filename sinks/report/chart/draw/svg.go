@@ -2,6 +2,7 @@ package draw
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"slices"
@@ -36,7 +37,7 @@ func Style(t Theme) string {
 }
 
 // StyleShapes is what all themes share.
-const StyleShapes = `.chart text{font-family:"Go",system-ui,"Segoe UI","Liberation Sans",Arial,sans-serif}.chart .n{fill:none;stroke-linejoin:round;stroke-linecap:round}`
+const StyleShapes = `.chart{font-size:11px}.chart .m{text-anchor:middle}.chart .e{text-anchor:end}.chart text{font-family:"Go",system-ui,"Segoe UI","Liberation Sans",Arial,sans-serif}.chart .n{fill:none;stroke-linejoin:round;stroke-linecap:round}`
 
 // Variables is the style of inline charts: each ink is a CSS variable
 // --chart-INK, which the page sets for light, dark and print.
@@ -119,26 +120,37 @@ func alike(shapes []shape) int {
 	return n
 }
 
-// groupSVG says once what shapes have in common.
+// groupSVG says once what shapes have in common. Those that nothing is said of are one
+// path for each shade: they do not lie on each other.
 func groupSVG(b *bytes.Buffer, shapes []shape, clips map[box]string) {
+	if !slices.ContainsFunc(shapes, func(s shape) bool { return s.title != "" }) {
+		slices.SortStableFunc(shapes, func(a, b shape) int { return cmp.Compare(a.shade, b.shade) })
+	}
 	fmt.Fprintf(b, `<g clip-path="url(#%s)" class="f-%s"`, esc(clips[*shapes[0].clip]), shapes[0].fill)
 	if n := shapes[0].series; n > 0 {
 		fmt.Fprintf(b, ` data-s="%d"`, n)
 	}
 	b.WriteByte('>')
-	for i := range shapes {
-		s := &shapes[i]
+	for len(shapes) > 0 {
+		s := &shapes[0]
+		n := 1
+		for s.title == "" && n < len(shapes) && shapes[n].title == "" && shapes[n].shade == s.shade {
+			n++
+		}
 		b.WriteString(`<path d="`)
-		pathData(b, s)
+		for i := range shapes[:n] {
+			pathData(b, &shapes[i])
+		}
 		b.WriteByte('"')
 		if s.shade > 0 && s.shade < 1 {
 			fmt.Fprintf(b, ` fill-opacity="%s"`, strconv.FormatFloat(s.shade, 'f', 2, 64))
 		}
 		if s.title == "" {
 			b.WriteString("/>")
-			continue
+		} else {
+			fmt.Fprintf(b, `><title>%s</title></path>`, esc(s.title))
 		}
-		fmt.Fprintf(b, `><title>%s</title></path>`, esc(s.title))
+		shapes = shapes[n:]
 	}
 	b.WriteString("</g>")
 }
@@ -161,7 +173,9 @@ func paintSVG(b *bytes.Buffer, s *shape, clips map[box]string) {
 	}
 	if s.stroke != "" {
 		class += " s-" + string(s.stroke)
-		fmt.Fprintf(b, ` stroke-width="%s"`, num(s.width))
+		if s.width != 1 { // which is usual
+			fmt.Fprintf(b, ` stroke-width="%s"`, num(s.width))
+		}
 	}
 	if pattern := dashPatterns[s.dash]; pattern != nil {
 		b.WriteString(` stroke-dasharray="` + strings.Trim(fmt.Sprint(pattern), "[]") + `"`)
@@ -209,9 +223,13 @@ func pathData(b *bytes.Buffer, s *shape) {
 
 func textSVG(b *bytes.Buffer, s *shape) {
 	p := s.points[0]
-	fmt.Fprintf(b, `<text x="%s" y="%s" font-size="%s" class="f-%s"`, num(p.x), num(p.y), num(s.size), s.fill)
+	class := "f-" + string(s.fill)
 	if s.anchor != "start" {
-		fmt.Fprintf(b, ` text-anchor="%s"`, s.anchor)
+		class += " " + s.anchor[:1]
+	}
+	fmt.Fprintf(b, `<text x="%s" y="%s" class="%s"`, num(p.x), num(p.y), class)
+	if s.size != smallSize { // which is that of the chart
+		fmt.Fprintf(b, ` font-size="%s"`, num(s.size))
 	}
 	if s.bold {
 		b.WriteString(` font-weight="700"`)
