@@ -3,7 +3,6 @@ package runner
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -297,15 +296,10 @@ func (r *runner) judge(rep *RunReport, read *reading) {
 	rep.Verdict = verdict.Word(rep.Findings, r.asked())
 	rep.Figures = read.figures()
 	n := rep.totals()
-	rep.Errors, rep.SLOMissed = e.Errors.Frequent(10), e.Missed
+	rep.Errors, rep.SLOMissed = e.Errors().Frequent(10), e.Missed
 	rep.Bounds, rep.Notices, rep.Identity = e.Bounds(), e.Notices(read.shown), e.Identity
 	rep.AllFailed = n.OK == 0 && n.Failed > 0
 	rep.Aborted, rep.Lost = cmp.Or(rep.Aborted, e.ServerDied()), e.RecordsLost()
-	for _, p := range e.Phases {
-		if rep.FirstError == "" {
-			rep.FirstError = p.FirstError
-		}
-	}
 }
 
 // asked are the numbers that the experiment names, as Taints does.
@@ -342,7 +336,7 @@ func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
 	case rep.Lost != "": // whatever else is said of the run rests on the records that are left
 		o.Err = rep.Lost
 	case rep.AllFailed:
-		o.Err = fmt.Sprintf("every request failed, first: %s", rep.FirstError)
+		o.Err = "every request failed: " + verdict.MostFrequent(rep.Errors)
 	case rep.gaveUp():
 		o.Err = rep.Cancelled
 	case rep.Aborted != "":

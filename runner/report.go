@@ -47,7 +47,6 @@ type RunReport struct {
 	Aborted    string               `json:"aborted,omitempty"`       // the server died under the run: how that was seen
 	Lost       string               `json:"records_lost,omitempty"`  // records that could not be written: how many, and why
 	AllFailed  bool                 `json:"all_failed,omitempty"`
-	FirstError string               `json:"first_error,omitempty"`
 	Errors     []verdict.ErrorCount `json:"errors,omitempty"` // the most frequent, at most ten
 
 	SLOMissed map[string]int64 `json:"slo_missed,omitempty"` // by metric: successes that missed it first

@@ -116,7 +116,7 @@ func (p *program) counted(n int) {
 		p.t.Errorf("%d of two latencies are in the table of metrics", seen)
 	}
 	for _, c := range p.table("checks") {
-		if c["check"] == "errors" && (c["verdict"] != "warn" || !strings.HasPrefix(c["detail"], fmt.Sprintf("%d of %d requests failed, first: ", n, 2*n))) {
+		if c["check"] == "errors" && (c["verdict"] != "warn" || !strings.HasPrefix(c["detail"], fmt.Sprintf("%d of %d requests failed: ", n, 2*n))) {
 			p.t.Errorf("errors is %s: %s", c["verdict"], c["detail"])
 		}
 		if c["check"] == "flow_balance" && c["verdict"] != "pass" {

@@ -144,7 +144,7 @@ func printed(t *testing.T, o *Outcome) {
 		screen := o.screen(t, width)
 		said := strings.Join(strings.Fields(screen), " ") // one line, however it was wrapped
 		rate, tokens := parse(t, said, `tok/s · `, `~? req/s · `), parse(t, said, `Throughput `, `~? tok/s`)
-		flight, length := parse(t, said, `tok/s per user · `, `~? in flight`), parse(t, said, `tokens in, `, ` out`)
+		flight, length := parse(t, said, `req/s · `, `~? in flight`), parse(t, said, `tokens in, `, ` out`)
 		if !tokens.isProduct(rate, length, 1, 0) {
 			t.Errorf("%v tok/s is not %v req/s × %v tokens:\n%s", tokens, rate, length, screen)
 		}

@@ -2,9 +2,12 @@ package sim
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
+	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report"
 	"aiperf.dev/aiperf/sinks/results"
@@ -151,3 +154,53 @@ sweep:
 multi_run: {num_runs: 3}
 gates: ["time_to_first_token.p99 < 120", "error_rate == 0"]
 `
+
+// Two equal commands say the same of what can be relied on: the plan decides which
+// percentiles are certain, not how independent the requests happened to be.
+func TestTrustFollowsFromThePlan(t *testing.T) {
+	t.Parallel()
+	for requests, want := range map[int]string{200: ", enough for p50 and p90; uncertain: p99", 700: ", enough for p50 and p90; uncertain: p99", 1200: ", enough for p50, p90 and p99"} {
+		worth := map[bool]int{}
+		for seed := range 4 {
+			o, err := Run(fmt.Sprintf(strings.Replace(single, "cv=0.8", fmt.Sprintf("cv=0.2&seed=%d", seed), 1),
+				"{name: default, type: synthetic, entries: 64, prompts: {isl: 8, osl: 4}}", fmt.Sprintf("type: concurrency, concurrency: 4, requests: %d", requests)), scratch(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			latency, _ := o.Report().Full.Get("request_latency")
+			worth[stats.Certified(0.99, latency.NEff)]++
+			if s := o.screen(t, 200); !strings.Contains(s, want) {
+				t.Errorf("%d requests, seed %d (worth %.0f): want %q in\n%s", requests, seed, latency.NEff, want, s)
+			}
+		}
+		if requests == 700 && len(worth) < 2 { // else the seeds show nothing
+			t.Errorf("of %d requests the p99 was always, or never, supported: %v", requests, worth)
+		}
+	}
+}
+
+// The counts on the screen of a run are of the same requests, and add up.
+func TestCountsOfGoodputAddUp(t *testing.T) {
+	t.Parallel()
+	o, err := Run(fmt.Sprintf(strings.Replace(single, "cv=0.8", "cv=0.8&error_rate=0.1", 1), "{name: default, type: synthetic, entries: 64, prompts: {isl: 8, osl: 4}}", "type: poisson, rate: 60, requests: 300")+
+		"  slos: {time_to_first_token: 40, inter_token_latency: 6}\n", scratch(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := o.screen(t, 200)
+	m := regexp.MustCompile(`Goodput +(\d+) of 300 requests \(([0-9.]+) %\) met TTFT ≤ 40 ms and ITL ≤ 6 ms, [0-9.]+ req/s; (?:[0-9.]+ % if timed from sending; )?(\d+) missed ITL; (\d+)\s+missed TTFT; (\d+) failed`).FindStringSubmatch(strings.Join(strings.Fields(s), " "))
+	if m == nil {
+		t.Fatalf("no line of goodput in\n%s", s)
+	}
+	sum := 0
+	for _, i := range []int{1, 3, 4, 5} {
+		n, _ := strconv.Atoi(m[i])
+		sum += n
+	}
+	if !strings.Contains(s, "demo at mock:?ttft=40ms&itl=5ms&cv=0.8&error_rate=0.1 · chat") {
+		t.Errorf("the address has lost its options:\n%s", s)
+	}
+	if met, _ := strconv.Atoi(m[1]); sum != 300 || m[2] != strings.TrimSuffix(words.Percent(float64(met)/300), " %") || !strings.Contains(s, "Errors           "+m[5]+" of 300\n") {
+		t.Errorf("the counts make %d of 300, or are not those of the share or of the errors:\n%s", sum, s)
+	}
+}

@@ -716,7 +716,7 @@ func TestWordsOfCleanChecks(t *testing.T) {
 	w.records[3].Status = record.HTTPError
 	w.records[3].ErrorMessage = "busy"
 	w.result.Phases[0].OK, w.result.Phases[0].Failed = 199, 1
-	if f := w.judge(nil)["errors"]; f.Detail != "1 of 200 requests failed, first: http_error: busy" || f.Try == "" {
+	if f := w.judge(nil)["errors"]; f.Detail != "1 of 200 requests failed: http_error: busy" || f.Try == "" {
 		t.Errorf("one failure: %q, try %q", f.Detail, f.Try)
 	}
 }
@@ -891,7 +891,7 @@ func TestLongErrorsAreBrief(t *testing.T) {
 	for i := range 20 {
 		w.records[i].ErrorMessage = strings.Repeat("ü", 1000)
 	}
-	want := "20 of 200 requests failed, first: http_error: " + strings.Repeat("ü", 119-len("http_error: ")) + "…"
+	want := "20 of 200 requests failed: http_error: " + strings.Repeat("ü", 119-len("http_error: ")) + "…"
 	if f := w.judge(nil)["errors"]; f.Detail != want {
 		t.Errorf("%q, want %q", f.Detail, want)
 	}

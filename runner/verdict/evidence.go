@@ -37,7 +37,6 @@ type Evidence struct {
 	System       int64            // tokens of the system prompt that was asked for, which all prompts share
 	talks        map[string]int64 // by the first session of a tree: the most tokens of a prompt and its answer so far, by the server's count
 	Headroom     float64          // capacity of this machine ÷ what is planned; NaN when the plan is small
-	Errors       Failures
 	Missed       map[string]int64 // SLO → successes in the window that missed it first
 }
 
@@ -87,7 +86,7 @@ type PhaseEvidence struct {
 	longestGap                    float64 // ms, the largest sent − intended − connecting of these
 	turnaround, turnaroundOver    float64 // their sums, ms: sent − intended − connecting and latency
 	Backwards                     int64   // negative spans between stamps of one request
-	FirstError                    string
+	Errors                        Failures
 }
 
 // maxLengths bounds how many lengths of vectors are told apart.
@@ -100,10 +99,10 @@ const mostSamples = 1 << 16
 
 // NewEvidence prepares for the phases of res; warmups count for nothing.
 func NewEvidence(res loadgen.Result, host telemetry.Host) *Evidence {
-	e := &Evidence{Host: host, Headroom: math.NaN(), Errors: Failures{}, Missed: map[string]int64{}}
+	e := &Evidence{Host: host, Headroom: math.NaN(), Missed: map[string]int64{}}
 	for _, p := range res.Phases {
 		if !p.Warmup {
-			e.Phases = append(e.Phases, &PhaseEvidence{Result: p})
+			e.Phases = append(e.Phases, &PhaseEvidence{Result: p, Errors: Failures{}})
 		}
 	}
 	return e
@@ -112,9 +111,6 @@ func NewEvidence(res loadgen.Result, host telemetry.Host) *Evidence {
 // Add takes one record. Records may come in any order.
 func (e *Evidence) Add(r *record.Record) {
 	e.Journaled++
-	if r.Failed() && !r.Warmup {
-		e.Errors.Add(errorCount(r))
-	}
 	if r.SLOFailed != "" && r.InWindow && r.Succeeded() && !r.Warmup {
 		e.Missed[r.SLOFailed]++
 	}
@@ -136,6 +132,17 @@ func (e *Evidence) Add(r *record.Record) {
 			}
 		}
 	}
+}
+
+// Errors are the failures of all phases.
+func (e *Evidence) Errors() Failures {
+	all := Failures{}
+	for _, p := range e.Phases {
+		for _, x := range p.Errors {
+			all.Add(*x)
+		}
+	}
+	return all
 }
 
 func errorCount(r *record.Record) ErrorCount {
@@ -170,9 +177,7 @@ func (p *PhaseEvidence) add(r *record.Record) {
 				p.FirstFault, p.Unmade = r.ErrorMessage, r.ErrorKind == "request"
 			}
 		}
-		if p.FirstError == "" {
-			p.FirstError = string(r.Status) + ": " + r.ErrorMessage
-		}
+		p.Errors.Add(errorCount(r))
 	}
 	p.lost.add(r)
 	if r.Sent != record.None && r.End != record.None {

@@ -2,9 +2,12 @@ package verdict
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
+
+	"aiperf.dev/aiperf/internal/words"
 )
 
 // ErrorCount is one kind of failure with the server's own words.
@@ -15,6 +18,30 @@ type ErrorCount struct {
 	Alike   bool   `json:"alike,omitempty"` // the messages differ in numbers and ids; this is one of them
 	HTTP    int    `json:"http,omitempty"`  // the status the server answered with, where that is the failure
 	Cause   string `json:"cause,omitempty"` // what is the matter beside the kind: html, refused, …
+}
+
+// Said are the kind and the message of a failure, to be read behind each other.
+func (e ErrorCount) Said() (kind, message string) {
+	switch {
+	case e.Kind == "" || e.Message == "":
+		return e.Kind, e.Message
+	case e.Alike:
+		return e.Kind + ", such as: ", e.Message
+	}
+	return e.Kind + ": ", e.Message
+}
+
+// MostFrequent is the first of the failures in a sentence, with its count where there are
+// others; "" where there is none.
+func MostFrequent(failures []ErrorCount) string {
+	if len(failures) == 0 {
+		return ""
+	}
+	kind, message := failures[0].Said()
+	if len(failures) > 1 {
+		kind = fmt.Sprintf("%d× %s", failures[0].Count, kind)
+	}
+	return words.Clip(kind+message, mostForeign)
 }
 
 // Failures counts failures by their kind and by what their messages have in

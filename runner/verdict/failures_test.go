@@ -38,3 +38,15 @@ func TestFailuresThatAreAlike(t *testing.T) {
 		t.Errorf("frequent(2) (-want +got):\n%s", diff)
 	}
 }
+
+// The finding, the list of errors and a run without any success name one failure: the most
+// frequent, not the one that came first.
+func TestMostFrequentFailure(t *testing.T) {
+	t.Parallel()
+	one, two := ErrorCount{Kind: "timeout", Message: "10 s", Count: 3, Alike: true}, ErrorCount{Kind: "http_error 500", Message: "busy", Count: 1}
+	for want, list := range map[string][]ErrorCount{"": nil, "timeout, such as: 10 s": {one}, "3× timeout, such as: 10 s": {one, two}, "http_error 500: busy": {two}} {
+		if got := MostFrequent(list); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

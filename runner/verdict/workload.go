@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
@@ -98,7 +99,8 @@ func errorShare(p *PhaseEvidence) (Reading, bool) {
 	failed := p.Failed - p.ClientFaults
 	said := fmt.Sprintf("%d of %s failed", failed, words.Count(n, "request"))
 	if failed > 0 {
-		said += ", first: " + words.Clip(p.FirstError, mostForeign)
+		kinds := slices.DeleteFunc(p.Errors.Frequent(MaxKinds), func(e ErrorCount) bool { return strings.HasPrefix(e.Kind, string(record.Client)) })
+		said += ": " + MostFrequent(kinds)
 	}
 	return Reading{
 		Value: float64(failed) / float64(n), Warn: 0.001, Fail: 0.05, Detail: said,

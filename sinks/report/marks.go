@@ -6,6 +6,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
+	"aiperf.dev/aiperf/sweep"
 )
 
 // unsupported are the percentiles that were shown of too few values, in their order.
@@ -14,10 +15,24 @@ type unsupported []string
 // percentileOf are the statistics that need a number of values.
 var percentileOf = map[string]float64{"p50": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 
-// keep tells whether a statistic of n effective values is not supported, and keeps it.
-func (u *unsupported) keep(stat string, n float64) bool {
-	q, ok := percentileOf[stat]
-	if !ok || stats.Certified(q, n) {
+// enoughFor tells whether a run that plans so many requests, whose values are worth so
+// many independent ones, is judged by a percentile. The plan decides, so that two equal
+// runs say the same; what came takes only away.
+func enoughFor(stat string, planned int64, worth float64) bool {
+	judged := sweep.Percentile(planned)
+	return percentileOf[stat] <= percentileOf[judged] && stats.Certified(percentileOf[stat], worth)
+}
+
+// requestsFor is how many requests make a percentile certain: what a plan needs, and more
+// where n values are worth less.
+func requestsFor(stat string, worth, n float64) float64 {
+	plan := sweep.Percentiles[slices.IndexFunc(sweep.Percentiles[:], func(p sweep.Judged) bool { return percentileOf[p.Stat] <= percentileOf[stat] })].Requests
+	return max(float64(plan), moreFor(float64(stats.Floor(percentileOf[stat])), worth, n))
+}
+
+// keep tells whether a statistic is not supported, and keeps it.
+func (u *unsupported) keep(stat string, planned int64, worth float64) bool {
+	if _, ok := percentileOf[stat]; !ok || enoughFor(stat, planned, worth) {
 		return false
 	}
 	if !slices.Contains(*u, stat) {

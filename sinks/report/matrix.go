@@ -222,11 +222,17 @@ func (r *Report) values(cols []metrics.Headline, legend *marks) [][]string {
 
 // few remembers a percentile of too few requests.
 func (m *marks) few(c *decide.CellResult, h metrics.Headline) {
-	worth := c.Headline().Effective(h.Tag)
-	if !m.small.keep(h.Stat, worth) {
+	n, worth := c.Headline().Least(h.Tag), c.Headline().Effective(h.Tag)
+	if n == 0 {
 		return
 	}
-	n := c.Headline().Least(h.Tag)
+	planned := int64(0)
+	if c.Cell.Resolved != nil {
+		planned = sweep.Planned(c.Cell.Resolved.Benchmark.Phases)
+	}
+	if !m.small.keep(h.Stat, cmp.Or(planned, int64(n)), worth) {
+		return
+	}
 	if m.most == 0 {
 		m.fewest, m.worth = n, worth
 	}
@@ -294,8 +300,8 @@ func (m *marks) indicative() string {
 	if m.most > m.fewest {
 		of += " to " + words.Grouped(m.most)
 	}
-	need := float64(stats.Floor(percentileOf[m.small[len(m.small)-1]]))
-	return fmt.Sprintf("%s indicative: %s requests, raise to %s", words.And(m.small), of, words.Grouped(moreFor(need, m.worth, m.fewest)))
+	need := requestsFor(m.small[len(m.small)-1], m.worth, m.fewest)
+	return fmt.Sprintf("%s uncertain: %s requests a run, raise to %s", words.And(m.small), of, words.Grouped(need))
 }
 
 // moreFor is how many requests are worth need independent ones, where so many of n are:

@@ -23,8 +23,8 @@ var endings = []struct {
 	name, said string
 	part, of   record.Parts
 }{
-	{"Cut off", ", by the end of the phase: they lasted at least until then", record.InCut, record.WasSent},
-	{"Cancelled", ", as the experiment asks", record.InCancelled, record.WasSent},
+	{"Cut off", " sent, by the end of the phase: they lasted at least until then", record.InCut, record.WasSent},
+	{"Cancelled", " sent, as the experiment asks", record.InCancelled, record.WasSent},
 	{"Never sent", " that were due", record.InUnsent, record.Due},
 }
 
@@ -32,7 +32,11 @@ var endings = []struct {
 func (r *Report) problems(s *sheet) {
 	n := r.Requests
 	if n.In(record.WasSent) > 0 && (n.Failed > 0 || r.Full != nil) {
-		fmt.Fprintf(s, "%-17s%s of %s\n", "Errors", words.Whole(n.Failed), words.Whole(n.In(record.Answered)))
+		of := words.Whole(n.In(record.Answered))
+		if n.In(record.Answered) < n.In(record.Due) { // the other counts are of other requests
+			of += " answered"
+		}
+		fmt.Fprintf(s, "%-17s%s of %s\n", "Errors", words.Whole(n.Failed), of)
 	}
 	listErrors(s, r.Errors)
 	for _, x := range endings {
@@ -119,14 +123,8 @@ func listErrors(s *sheet, kinds []verdict.ErrorCount) {
 			fmt.Fprintf(s, "  %s× of %s\n", words.Whole(total(kinds[i:])), words.Count(len(kinds)-i, "other kind"))
 			break
 		}
-		said := ": "
-		if e.Alike {
-			said = ", such as: "
-		}
-		if e.Kind == "" {
-			said = ""
-		}
-		s.wrapped(fmt.Sprintf("  %s× %s%s", words.Whole(e.Count), e.Kind, said), words.Clip(e.Message, 200))
+		kind, message := e.Said()
+		s.wrapped(fmt.Sprintf("  %s× %s", words.Whole(e.Count), kind), words.Clip(message, 200))
 	}
 }
 

@@ -32,11 +32,11 @@ func TestReportOnOneRun(t *testing.T) {
 	r := &Report{
 		Plan: &sweep.Plan{}, Results: &decide.Results{}, Verdict: validity.Degraded, Dir: "results/demo",
 		Client:    "11 % of 2 cores, 99 % of the sends at most 90.0 µs late",
-		Doubts:    []Doubt{{Verdict: validity.Degraded, Check: "errors", Detail: "10 of 1000 requests failed, first: http_error: busy", Try: "look", Runs: 1}},
+		Doubts:    []Doubt{{Verdict: validity.Degraded, Check: "errors", Detail: "10 of 1000 requests failed: http_error 503: busy", Try: "look", Runs: 1}},
 		Asked:     "asked 64",
-		SteadyFor: 21340 * time.Millisecond, Missed: map[string]int64{"time_to_first_token": 13},
+		SteadyFor: 21340 * time.Millisecond, Missed: map[string]int64{"time_to_first_token": 23},
 		Errors: []verdict.ErrorCount{{Kind: "http_error 503", Message: "busy", Count: 10}}, Requests: record.Counts{OK: 990, Failed: 10},
-		Notices: []string{"10 of 1000 requests failed, first: http_error: busy", "something else"},
+		Notices: []string{"10 of 1000 requests failed: http_error 503: busy", "something else"},
 		Full: &metrics.Summary{Stats: []metrics.Stat{
 			spread("time_to_first_token", "ms", 990, 41.2, 52, 63.4, metrics.Interval{Stat: "p50", Low: 41, High: 41.5}, metrics.Interval{Stat: "p99", Low: 60.1, High: 71}),
 			spread("adj_time_to_first_token", "ms", 1000, 41.3, 52.4, inf),
@@ -45,7 +45,7 @@ func TestReportOnOneRun(t *testing.T) {
 			spread("request_latency", "ms", 990, 364, 402, 431),
 			spread("request_latency_from_intended", "ms", 990, 364, 802, 1431),
 			spread("output_token_throughput_per_user", "tokens/sec/user", 990, 196, 179, 166),
-			single("output_token_throughput", 3104), single("request_throughput", 48.5), single("goodput", 46.9), single("good_request_fraction", 0.967),
+			single("output_token_throughput", 3104), single("request_throughput", 48.5), single("benchmark_duration", 27), single("goodput", 46.9), single("good_request_fraction", 0.967),
 			spread("output_sequence_length", "tokens", 990, 64, 64, 64), spread("input_sequence_length", "tokens", 990, 512, 512, 512),
 		}},
 		Steady: &metrics.Summary{Stats: []metrics.Stat{
@@ -59,18 +59,20 @@ func TestReportOnOneRun(t *testing.T) {
 	if err := r.WriteConsole(&b); err != nil {
 		t.Fatal(err)
 	}
-	want := `DEGRADED  10 of 1000 requests failed, first: http_error: busy (errors)
+	want := `DEGRADED  10 of 1000 requests failed: http_error 503: busy (errors)
   try look
 
-                        mean     p50     p90     p99    steady 21.3 s
+                        mean     p50     p90     p99
 TTFT                    41.2    41.2    52.0    60.1 ms
   failures as ∞         41.3    41.3    52.4       ∞ ms
 ITL                   0.0500  0.0500    1.00  12,345 ms
 Request latency ~        364     364     402     430 ms
 Latency from schedule    364     364     802   1,431 ms
-Throughput       3,104 tok/s · 47.1 req/s · 196 tok/s per user
-Whole run        3,104 tok/s · 48.5 req/s, first request to last answer
-Goodput          46.9 req/s (96.7 %); 13 missed TTFT
+Throughput       3,104 tok/s · 47.1 req/s
+Per user         196 tok/s (1 ÷ median ITL)
+Whole run        3,104 tok/s · 48.5 req/s in 27.0 s; above: its steady 21.3 s
+Goodput          967 of 1,000 requests (96.7 %) met the limits, 46.9 req/s; 23
+                 missed TTFT; 10 failed
 ~ in doubt by errors: aiperf checks results/demo
 Errors           10 of 1,000
   10× http_error 503: busy
@@ -245,12 +247,12 @@ func TestErrorsAddUp(t *testing.T) {
 	if err := r.WriteConsole(&b); err != nil {
 		t.Fatal(err)
 	}
-	want := `Errors           61 of 572
+	want := `Errors           61 of 572 answered
   40× http_error 503: busy
   12× timeout, such as: 12 s
   6× connection refused: no
   3× of 2 other kinds
-Cut off          4 of 576, by the end of the phase: they lasted at least until then
+Cut off          4 of 576 sent, by the end of the phase: they lasted at least until then
 Failed runs      1 of 20; in no average
   concurrency 4, trial 3 (run 2 of 4 in it): cannot reach http://h: refused
 `

@@ -494,6 +494,9 @@ func systemOf(b *schema.Benchmark) string {
 		return words.Clip(s, 60)
 	}
 	model, server := text("model"), text("endpoint")
+	if e := &b.Endpoint; e.Label == "" && len(e.URLs) == 1 && strings.HasPrefix(e.URLs[0], "mock:") {
+		server = words.Clip(e.Hide.Text(e.URLs[0]), 60) // its options are what it does; those of other servers may be secret
+	}
 	if model == "" || server == "" {
 		return cmp.Or(model, server)
 	}

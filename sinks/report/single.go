@@ -11,9 +11,9 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
-	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep"
 )
 
 // row is one line of the report on a single run.
@@ -70,7 +70,8 @@ func (r *Report) doubtsOfOne(s *sheet, said, try string) {
 // shownPercentiles are those of the table.
 var shownPercentiles = []string{"p50", "p90", "p99"}
 
-// certainty says which percentiles can be relied on, and what gives the others.
+// certainty says for which percentiles there are requests enough, and what gives the
+// others.
 func (r *Report) certainty() (said, try string) {
 	n := r.Requests.In(record.Answered)
 	said = words.Count(n, "request")
@@ -85,26 +86,45 @@ func (r *Report) certainty() (said, try string) {
 	if !ok {
 		return said, ""
 	}
-	sure := slices.DeleteFunc(slices.Clone(shownPercentiles), func(p string) bool {
-		return !stats.Certified(percentileOf[p], latency.NEff)
-	})
-	switch len(sure) {
-	case 0:
-		said += "; too few for any percentile"
-	case 1:
-		said += "; only medians can be relied on"
-	case 2:
-		said += "; percentiles up to p90 can be relied on"
+	planned := int64(0)
+	if c := r.Plan.Cells; len(c) > 0 && c[0].Resolved != nil {
+		planned = sweep.Planned(c[0].Resolved.Benchmark.Phases)
+	}
+	var sure, open []string
+	for _, p := range shownPercentiles {
+		if enoughFor(p, cmp.Or(planned, n), latency.NEff) {
+			sure = append(sure, p)
+		} else {
+			open = append(open, p)
+		}
+	}
+	switch {
+	case len(open) == 0:
+		return said + ", enough for " + words.And(sure), ""
+	case len(sure) == 0:
+		said += ", too few; uncertain: " + words.And(open)
 	default:
-		return said + "; every percentile shown can be relied on", ""
+		said += ", enough for " + words.And(sure) + "; uncertain: " + words.And(open)
 	}
-	need := moreFor(float64(stats.Floor(0.99)), latency.NEff, float64(latency.Count))
-	try = fmt.Sprintf("--request-count %.0f for a p99", need)
+	if !r.Taints.Of(metrics.RequestLatency, "p99").None() {
+		return said, "" // the finding comes first: more requests would not cure it
+	}
+	need := requestsFor("p99", latency.NEff, float64(latency.Count))
+	span := ""
 	if timed {
-		try += ", about " + words.Span(time.Duration(need/float64(n)*d.Avg*1e9)) + " at this rate"
+		span = words.Span(time.Duration(need / float64(n) * d.Avg * 1e9))
 	}
-	if latency.NEff < 0.9*float64(latency.Count) { // else nobody sees why so many are needed
-		try += fmt.Sprintf(" (these %d are worth %.3g independent ones)", latency.Count, math.Floor(latency.NEff))
+	switch {
+	case planned > 0 || span == "":
+		try = fmt.Sprintf("--request-count %.0f for a certain p99", need)
+		if span != "" {
+			try += ", about " + span + " at this rate"
+		}
+	default:
+		try = fmt.Sprintf("--benchmark-duration %.0f for a certain p99", math.Ceil(need/float64(n)*d.Avg))
+	}
+	if worth := latency.NEff / float64(latency.Count); need > requestsFor("p99", 0, 0) { // nobody sees why so many are needed
+		try += fmt.Sprintf(" (neighbours are alike: these say as much as %.3g independent ones)", max(1, math.Floor(worth*float64(n))))
 	}
 	return said, try
 }
@@ -132,9 +152,6 @@ func (r *Report) single(s *sheet) {
 		}
 	}
 	head := tableLine{values: [4]string{"mean ", "p50 ", "p90 ", "p99 "}}
-	if r.Steady != nil {
-		head.unit = "   steady " + words.Span(r.SteadyFor)
-	}
 	writeTable(s, append([]tableLine{head}, lines...))
 	r.throughput(s)
 	r.good(s)
@@ -236,7 +253,6 @@ func (r *Report) redundant(tag string, s metrics.Stat) bool {
 var rateParts = []struct{ tag, stat, unit string }{
 	{metrics.OutputTokenThroughput, "avg", "tok/s"},
 	{metrics.RequestThroughput, "avg", "req/s"},
-	{metrics.OutputTokenThroughputPerUser, "p50", "tok/s per user"},
 	{metrics.EffectiveConcurrency, "avg", "in flight"},
 }
 
@@ -251,18 +267,28 @@ func (r *Report) rates(most int, of func(tag string) (metrics.Stat, bool)) strin
 	return strings.Join(parts, " · ")
 }
 
-// throughput is the line of rates; where the whole run has another one than its steady
-// window, which leaves out how it began and ended, that one follows.
+// throughput is the line of rates. The window that they are of follows, which leaves out
+// how the run began and ended, with the rates of the whole run where these are others.
 func (r *Report) throughput(s *sheet) {
 	line := r.rates(len(rateParts), r.headline)
 	if line == "" {
 		return
 	}
 	s.wrapped(words.Pad("Throughput", labelColumn), line)
-	rate, _ := r.headline(metrics.RequestThroughput)
-	if full, ok := r.Full.Get(metrics.RequestThroughput); ok && r.Steady != nil && math.Abs(full.Avg/rate.Avg-1) > 0.02 {
-		s.wrapped(words.Pad("Whole run", labelColumn), r.rates(2, r.Full.Get)+", first request to last answer")
+	if st, ok := r.headline(metrics.OutputTokenThroughputPerUser); ok {
+		s.wrapped(words.Pad("Per user", labelColumn), words.Number(st.P50)+strings.TrimSpace(r.doubtfulStat(st.Tag, "p50"))+" tok/s (1 ÷ median ITL)")
 	}
+	d, ok := r.Full.Get(metrics.BenchmarkDuration)
+	if !ok || r.Steady == nil {
+		return
+	}
+	whole, steady := words.Span(time.Duration(1e9*d.Avg)), words.Span(r.SteadyFor)
+	rate, _ := r.headline(metrics.RequestThroughput)
+	if full, ok := r.Full.Get(metrics.RequestThroughput); ok && math.Abs(full.Avg/rate.Avg-1) > 0.02 {
+		s.wrapped(words.Pad("Whole run", labelColumn), r.rates(2, r.Full.Get)+" in "+whole+"; above: its steady "+steady)
+		return
+	}
+	s.wrapped(words.Pad("Window", labelColumn), "steady: "+steady+" of "+whole+", without the start and the end")
 }
 
 // lengths are the mean lengths of prompts and answers.
@@ -283,26 +309,40 @@ func (r *Report) lengths() string {
 	return strings.Join(parts, ", ")
 }
 
-// good is how the requests met the limits.
+// good is how the requests met the limits: of all that were attempted in the whole run,
+// as the counts of those that did not.
 func (r *Report) good(s *sheet) {
-	g, ok := r.headline(metrics.Goodput)
-	if !ok || math.IsNaN(g.Avg) {
+	share, ok := r.Full.Get(metrics.GoodRequestFraction)
+	if !ok || math.IsNaN(share.Avg) {
 		return
 	}
-	share, _ := r.headline(metrics.GoodRequestFraction)
-	text := fmt.Sprintf("%s req/s (%s)", words.Number(g.Avg), words.Percent(share.Avg))
-	if share.Open > 0 { // requests were cut off before it was known whether they are good
-		text = fmt.Sprintf("%s to %s req/s (%s to %s)", words.Number(g.Avg), words.Number(g.Avg+g.Open), words.Percent(share.Avg), words.Percent(share.Avg+share.Open))
+	all := r.Requests.In(record.Attempted)
+	rate, _ := r.Full.Get(metrics.Goodput)
+	count := func(share float64) string { return words.Whole(int64(math.Round(share * float64(all)))) }
+	most := share.Avg + share.Open // that of requests which were cut off before it was known
+	met, part, speed := count(share.Avg), words.Percent(share.Avg), words.Number(rate.Avg)
+	if share.Open > 0 {
+		met, part, speed = met+" to "+count(most), part+" to "+words.Percent(most), speed+" to "+words.Number(rate.Avg+rate.Open)
 	}
-	text += r.doubtfulMean(metrics.GoodRequestFraction)
+	text := fmt.Sprintf("%s of %s (%s)%s met ", met, words.Count(all, "request"), part, r.doubtfulMean(metrics.GoodRequestFraction))
+	limits := "the limits"
 	if c := r.Plan.Cells; len(c) > 0 && c[0].Resolved != nil {
-		text += " met " + r.limits(c[0])
+		limits = r.limits(c[0])
 	}
-	if sent, ok := r.headline(metrics.GoodRequestFractionFromSent); ok && sent.Avg != share.Avg {
-		text += ", " + words.Percent(sent.Avg) + " from sending"
+	text += limits + ", " + speed + " req/s"
+	if sent, ok := r.Full.Get(metrics.GoodRequestFractionFromSent); ok && sent.Avg != share.Avg {
+		text += "; " + words.Percent(sent.Avg) + " if timed from sending"
 	}
 	for _, tag := range slices.Sorted(maps.Keys(r.Missed)) {
 		text += fmt.Sprintf("; %s missed %s", words.Whole(r.Missed[tag]), metrics.Series(tag, ""))
+	}
+	for _, x := range []struct {
+		n   int64
+		how string
+	}{{r.Requests.Failed, "failed"}, {r.Requests.Cut, "were cut off"}, {r.Requests.Unsent, "were never sent"}} {
+		if x.n > 0 {
+			text += "; " + words.Whole(x.n) + " " + x.how
+		}
 	}
 	s.wrapped(words.Pad("Goodput", labelColumn), text)
 }
