@@ -62,6 +62,12 @@ func (r *runner) describe(m *measured, attempt int) *RunReport {
 		rep.Warnings = append(rep.Warnings, "input tokens do not include those of images, sounds and videos; --use-server-token-count uses the server's count")
 	}
 	rep.Warnings = append(rep.Warnings, m.Notes...)
+	for _, line := range m.Log {
+		if !slices.Contains(r.told, line) {
+			r.told = append(r.told, line)
+			r.log.say("INFO", "%s", line)
+		}
+	}
 	rep.Warnings = append(rep.Warnings, transportDoubts(&m.Benchmark.Endpoint, m.Transport.Stamps)...)
 	return rep
 }

@@ -157,9 +157,17 @@ func (d *draft) offAndOn() (bad Errors) {
 		if !is || off.Value.Value != false || off.Origin.Source != source.ByFlag {
 			continue
 		}
+		fills := func(path string, at source.Origin) bool {
+			return at.Source == source.ByFlag && at.Flag != off.Origin.Flag && strings.HasPrefix(path, section+".")
+		}
 		for _, on := range d.aside {
-			if on.at.Source == source.ByFlag && on.at.Flag != off.Origin.Flag && strings.HasPrefix(on.path, section+".") {
+			if fills(on.path, on.at) {
 				return source.Mistake(on.at, off.Path, "cannot be combined with "+off.Origin.Where, "keep one of them")
+			}
+		}
+		for _, on := range d.src.Assignments {
+			if fills(on.Path, on.Origin) {
+				return source.Mistake(on.Origin, off.Path, "cannot be combined with "+off.Origin.Where, "keep one of them")
 			}
 		}
 	}

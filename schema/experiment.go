@@ -48,7 +48,7 @@ type Threshold struct {
 // Tables says which tables are written and how.
 type Tables struct {
 	Chunks  bool     `json:"chunks"`            // default true
-	Formats []string `json:"formats,omitempty"` // parquet, arrow, csv; none said: all, but requests in Parquet and CSV, chunks and metrics in Parquet only
+	Formats []string `json:"formats,omitempty"` // parquet, arrow, csv; none said: all, but requests in Parquet and CSV, chunks, metrics and telemetry in Parquet only
 }
 
 // Budget ends a plan early: no run is started past it.
@@ -94,12 +94,20 @@ type Benchmark struct {
 	Runtime       Runtime            `json:"runtime"`
 	Logging       Logging            `json:"logging"`
 	GPUTelemetry  GPUTelemetry       `json:"gpu_telemetry"`
+	ServerMetrics ServerMetrics      `json:"server_metrics"`
 }
 
 // GPUTelemetry is AIPerf's switch. Nothing is collected; where it is not switched
 // off AIPerf's files say so.
 type GPUTelemetry struct {
 	Enabled bool `json:"enabled"`
+}
+
+// ServerMetrics says which pages of metrics are read while requests are sent: those of
+// the endpoint's addresses, and URLs.
+type ServerMetrics struct {
+	Enabled bool     `json:"enabled"`
+	URLs    []string `json:"urls,omitempty"`
 }
 
 // Runtime says how the program shows its progress. Workers and

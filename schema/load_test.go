@@ -350,7 +350,7 @@ func TestUnsupported(t *testing.T) {
 	d := mustLoad(t, "u.yaml", text)
 	got := lines(d.Unsupported(), filepath.Dir(d.cells.src.File))
 	want := "u.yaml:7:20: benchmark.wandb: not supported yet | wandb.log_artifact(DIR) files a result directory\n" +
-		"u.yaml:8:44: benchmark.server_metrics.formats: not supported yet | scrape the server's /metrics page beside the run; aiperf export DIR --table requests has the times to join on"
+		"u.yaml:8:44: benchmark.server_metrics.formats: not supported yet | the telemetry table has what the server's page of metrics said (aiperf export DIR --table telemetry)"
 	if got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}

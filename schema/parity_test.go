@@ -17,7 +17,6 @@ var readElsewhere = map[string]string{
 	"sweep":                        "Document.Sweep",
 	"benchmark.endpoint.transport": "takes one value",
 	"benchmark.gpu_telemetry":      "can only be switched off so far",
-	"benchmark.server_metrics":     "can only be switched off so far",
 	"benchmark.network_latency":    "can only be switched off so far",
 }
 

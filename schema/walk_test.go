@@ -326,7 +326,7 @@ func option(a cue.Attribute, v cue.Value, in scope) (flags.Option, bool) {
 	o := flags.Option{
 		Path: in.path, Group: in.group, Unit: get("unit"), Deprecated: get("deprecated"), Do: get("do"), At: get("at"), Type: get("type"),
 		Names: append([]string{arg(a, 0)}, strings.Fields(get("alias"))...), Short: get("short"), Neg: get("neg"),
-		Many: has("many"), Words: has("words"), Split: has("split"), Sweep: has("sweep"), Hidden: has("hidden"),
+		Many: has("many"), Words: has("words"), Bare: has("bare"), Split: has("split"), Sweep: has("sweep"), Hidden: has("hidden"),
 		Secret: has("secret") || in.secret, Unsupported: in.unsupported || has("unsupported"),
 	}
 	if g := get("group"); g != "" {

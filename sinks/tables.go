@@ -134,7 +134,7 @@ func (s *tableSet) wants(table, format string) bool {
 	case table == "requests":
 		return format == "csv"
 	}
-	return table != "chunks" && table != "metrics"
+	return !slices.Contains([]string{"chunks", "metrics", "telemetry"}, table)
 }
 
 func newOutput(format string, a io.WriteSeeker, name string, fs []Field, meta map[string]string, codec *codec) (output, error) {

@@ -113,6 +113,8 @@ type Config struct {
 	// All sending stops PauseAt after the first request, for PauseFor.
 	PauseAt, PauseFor time.Duration
 
+	Metrics Speech // whose words /metrics is in
+
 	Seed uint64
 	Keep bool      // whoever starts it for a run keeps its log with the results
 	Log  io.Writer // one JSON line per request; nil means no log
@@ -123,6 +125,6 @@ type Config struct {
 func Defaults() Config {
 	return Config{
 		Step: 5 * time.Millisecond, Batch: 16, Prefill: 20 * time.Microsecond, Shape: LogNormal,
-		OSL: 16, Chunk: 1, Role: RoleEarly, Usage: UsageAsked, Lie: 1, Slowdown: 1, Block: 16, Dims: 16, ErrorStatus: []int{500},
+		OSL: 16, Chunk: 1, Role: RoleEarly, Usage: UsageAsked, Lie: 1, Slowdown: 1, Block: 16, Dims: 16, ErrorStatus: []int{500}, Metrics: SpeaksVLLM,
 	}
 }

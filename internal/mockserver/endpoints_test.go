@@ -242,7 +242,7 @@ func TestPages(t *testing.T) {
 		t.Errorf("/v1/models: %v", o)
 	}
 	m := b.get("/metrics")
-	for _, want := range []string{`mock_requests_total{outcome="ok"} 1`, "mock_prompt_tokens_total 2", "mock_generation_tokens_total 3", "# TYPE mock_requests_running gauge"} {
+	for _, want := range []string{`vllm:request_success_total{engine="0",model_name="big",finished_reason="length"} 1.0`, `vllm:prompt_tokens_total{engine="0",model_name="big"} 2.0`, `vllm:generation_tokens_total{engine="0",model_name="big"} 3.0`, "# TYPE vllm:num_requests_running gauge"} {
 		if !strings.Contains(m.body, want+"\n") {
 			t.Errorf("/metrics has no %q:\n%s", want, m.body)
 		}

@@ -40,7 +40,9 @@ func (e *engine) enter(s *scheduler, x *exchange, at int64) {
 // begin lets sequences join and starts a step, if there is anything to run.
 func (e *engine) begin(s *scheduler, at int64) {
 	c, joined := &s.server.cfg, 0
+	had := len(e.running)
 	free := e.preempt(c)
+	preempted := had - len(e.running)
 	for len(e.waiting) > 0 && len(e.running) < c.Batch {
 		x := e.waiting[0]
 		if need := c.blocks(x.in + x.made + 1); need <= free || x.aborted.Load() {
@@ -57,11 +59,13 @@ func (e *engine) begin(s *scheduler, at int64) {
 		e.running = append(e.running, x)
 		if x.preempted == 0 {
 			x.start = at
+			s.server.figures.turn(x)
 		}
 		joined += x.in - x.cached + x.made
 	}
 	s.server.counts.waiting.Store(int64(len(e.waiting)))
 	s.server.counts.running.Store(int64(len(e.running)))
+	s.server.figures.step(len(e.running), max(0, c.KVBlocks-free), preempted)
 	if e.stepping = len(e.running) > 0; !e.stepping {
 		return
 	}

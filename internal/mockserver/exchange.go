@@ -48,7 +48,11 @@ type exchange struct {
 	cached    int // tokens of the prompt that the cache held
 	preempted int // times it lost its blocks
 	made      int
-	told      int // tokens already put into events
+	counted   int   // of these, in the figures
+	firstAt   int64 // ns: the first token was made; 0 before
+	lastAt    int64 // ns: the last one that is counted was
+	booked    bool  // in the figures
+	told      int   // tokens already put into events
 	due       int64
 	rng       *rand.Rand
 	level     float64 // factor on all of its times

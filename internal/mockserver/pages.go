@@ -58,6 +58,9 @@ func (s *Server) page(req *http.Request) []byte {
 	if req.Method != http.MethodGet {
 		return failure(http.StatusMethodNotAllowed, "want GET or POST", "invalid_request_error", 0)
 	}
+	if b := s.exposition(req.URL.Path); b != nil {
+		return response(200, "text/plain; version=0.0.4; charset=utf-8", nil, b)
+	}
 	switch req.URL.Path {
 	case "/health", "/v1/health/ready", "/health/ready":
 		if left := s.cfg.Ready - s.asked(s.now()); left > 0 {
@@ -69,8 +72,6 @@ func (s *Server) page(req *http.Request) []byte {
 			return failure(http.StatusServiceUnavailable, "the models are being loaded", "not_ready", left)
 		}
 		return response(200, "application/json", nil, s.modelList())
-	case "/metrics":
-		return response(200, "text/plain; version=0.0.4; charset=utf-8", nil, s.exposition())
 	case "/stats":
 		b, err := json.Marshal(s.Stats())
 		if err != nil {
@@ -106,34 +107,4 @@ func (s *Server) modelList() []byte {
 		b = fmt.Appendf(b, `{"id":%s,"object":"model","created":%d,"owned_by":"aiperf"}`, quote(m), s.created)
 	}
 	return append(b, "]}"...)
-}
-
-// exposition is the books in Prometheus' text format.
-func (s *Server) exposition() []byte {
-	t := s.Stats()
-	var b []byte
-	family := func(name, kind, help string) {
-		b = fmt.Appendf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
-	}
-	family("mock_requests_total", "counter", "Requests by how they ended.")
-	for _, r := range []struct {
-		outcome string
-		n       int64
-	}{{"ok", t.OK}, {"failed", t.Failed}, {"broken", t.Broken}, {"aborted", t.Aborted}} {
-		b = fmt.Appendf(b, "mock_requests_total{outcome=%q} %d\n", r.outcome, r.n)
-	}
-	for _, m := range []struct {
-		name, kind, help string
-		n                int64
-	}{
-		{"mock_prompt_tokens_total", "counter", "Input tokens read.", t.InputTokens},
-		{"mock_prompt_tokens_cached_total", "counter", "Input tokens found in the prefix cache.", t.CachedTokens},
-		{"mock_generation_tokens_total", "counter", "Output tokens sent.", t.OutputTokens},
-		{"mock_requests_running", "gauge", "Sequences in the engine's batch.", t.Running},
-		{"mock_requests_waiting", "gauge", "Sequences waiting for a place.", t.Waiting},
-	} {
-		family(m.name, m.kind, m.help)
-		b = fmt.Appendf(b, "%s %d\n", m.name, m.n)
-	}
-	return b
 }

@@ -153,6 +153,7 @@ func (s *scheduler) begin(x *exchange) {
 		return
 	}
 	s.find(x)
+	s.server.figures.arrived(x, c.Cache > 0)
 	s.open(x)
 	switch {
 	case x.spec.Next != nil: // a job: it is made after the answer
@@ -214,8 +215,10 @@ func (s *scheduler) admit(x *exchange) {
 func (s *scheduler) serve(x *exchange, at int64) {
 	c := &s.server.cfg
 	x.start = at
+	s.server.figures.turn(x)
 	x.due = at + s.took(x, c.TTFT, c.TTFTSpread, at) + s.took(x, c.Prefill, 0, at)*int64(x.in-x.cached)
 	if !x.call.Stream {
+		x.firstAt = x.due
 		for i := 1; i < x.out; i++ {
 			x.due += s.took(x, c.ITL, c.ITLSpread, x.due)
 		}
@@ -240,6 +243,7 @@ func (s *scheduler) token(x *exchange) bool {
 		return false
 	}
 	x.made++
+	s.server.figures.made(x, s.server.now())
 	broken := (x.fate == cut || x.fate == streamError) && x.made == x.half() && x.call.Stream
 	if x.call.Stream && x.fate != empty {
 		s.tell(x, broken)
@@ -346,6 +350,7 @@ func (s *scheduler) finish(x *exchange, lost bool) {
 	x.lost = lost
 	x.end = s.server.now()
 	s.server.counts.finished(x)
+	s.server.figures.finished(x)
 	if s.server.log != nil {
 		s.server.log.write(x)
 	}

@@ -22,6 +22,7 @@ type Server struct {
 	sched   *scheduler
 	log     *logger
 	counts  counts
+	figures figures
 	tok     tokenizer.Tokenizer
 	levels  levels
 	first   atomic.Int64  // 1 + ns since the server was made of what it was asked first, 0 before
@@ -42,7 +43,9 @@ type Server struct {
 // New makes a server that has not started.
 func New(cfg Config) *Server {
 	now := time.Now()
-	return &Server{cfg: cfg, began: now, clock: func() int64 { return int64(time.Since(now)) }, created: now.Unix(), conns: map[*connection]struct{}{}}
+	s := &Server{cfg: cfg, began: now, clock: func() int64 { return int64(time.Since(now)) }, created: now.Unix(), conns: map[*connection]struct{}{}}
+	s.figures.cut(cfg.speaks())
+	return s
 }
 
 // now is ns since the server was made.

@@ -5,39 +5,28 @@ import (
 
 	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/loadgen"
-	"aiperf.dev/aiperf/sinks"
 )
 
 // host watches the machine that measures, and samples it each second.
-type host struct {
-	*telemetry.Monitor
-	samples *sinks.Stream[sinks.Sample]
-}
+type host struct{ *telemetry.Monitor }
 
 func startHost(_ context.Context, w *Watched) (Observer, error) {
 	if w.Client == nil {
 		return nil, nil //nolint:nilnil // nothing to observe
 	}
-	samples, err := sinks.Telemetry().Open(w.Session.Dir, w.meta())
-	if err != nil {
-		return nil, &LostError{err}
+	sample := func(s telemetry.Second) {
+		w.samples.write([]telemetry.Sample{{
+			At: w.Clock.At(s.Ended), Source: "host", Collector: "host", Metric: "client_cpu", Unit: "cores", Kind: telemetry.Gauge, Value: s.CPU,
+		}})
 	}
-	sample := func(s telemetry.Second) { // Close tells of what could not be written
-		_ = samples.Write(sinks.Sample{
-			At: w.Clock.At(s.Ended), Source: "host", Metric: "client_cpu", Unit: "cores", Kind: "gauge", Value: s.CPU,
-		})
-	}
-	return host{telemetry.Start(sample), samples}, nil
+	return host{telemetry.Start(sample)}, nil
 }
 
 // Stop says how the machine was.
 func (h host) Stop(_ context.Context, out *Result) error {
-	seen := h.Monitor.Stop()
-	if out == nil {
-		return h.samples.Discard()
+	if seen := h.Monitor.Stop(); out != nil {
+		out.Host = seen
 	}
-	out.Host = seen
-	out.lose(h.samples.Close())
 	return nil
 }
 

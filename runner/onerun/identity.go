@@ -44,7 +44,7 @@ func NewInquirer(e *schema.Endpoint, how transport.Config) *Inquirer {
 		q.header.Set("Authorization", "Bearer "+e.APIKey)
 	}
 	for _, t := range how.Targets {
-		q.urls = append(q.urls, modelsURL(t))
+		q.urls = append(q.urls, serverURL(t, "/v1/models"))
 	}
 	t := &http.Transport{DisableKeepAlives: true, DisableCompression: true, ResponseHeaderTimeout: inquiryTimeout}
 	if how.ProxyEnv {
@@ -57,6 +57,13 @@ func NewInquirer(e *schema.Endpoint, how transport.Config) *Inquirer {
 		return http.ErrUseLastResponse // a key is not carried elsewhere
 	}}
 	return q
+}
+
+// keepsAlive is a client like that of the questions, for many of them.
+func (q *Inquirer) keepsAlive() *http.Client {
+	t := q.client.Transport.(*http.Transport).Clone()
+	t.DisableKeepAlives = false
+	return &http.Client{Transport: t, CheckRedirect: q.client.CheckRedirect}
 }
 
 // tokenizer is what the first target counts with. Its answers may take longer
@@ -96,8 +103,8 @@ func (q *Inquirer) disagrees(ctx context.Context, m *Opened) string {
 // tokenizeTimeout is how long one text may take to be counted.
 const tokenizeTimeout = 30 * time.Second
 
-// modelsURL is where base lists its models; "" if base is no address.
-func modelsURL(base string) string {
+// serverURL is path on the server of base; "" if base is no address.
+func serverURL(base, path string) string {
 	if !strings.Contains(base, "://") {
 		base = "http://" + base
 	}
@@ -105,7 +112,7 @@ func modelsURL(base string) string {
 	if err != nil || u.Host == "" {
 		return ""
 	}
-	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1") + "/v1/models"
+	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1") + path
 	u.RawPath = ""
 	return u.String()
 }

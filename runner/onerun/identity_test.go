@@ -57,8 +57,8 @@ func TestModelsURL(t *testing.T) {
 		"https://h/proxy?k=1": "https://h/proxy/v1/models?k=1",
 		"http://":             "",
 	} {
-		if got := modelsURL(base); got != want {
-			t.Errorf("modelsURL(%q) = %q, want %q", base, got, want)
+		if got := serverURL(base, "/v1/models"); got != want {
+			t.Errorf("serverURL(%q) = %q, want %q", base, got, want)
 		}
 	}
 }

@@ -45,6 +45,8 @@ type Watched struct {
 	Clock     record.Clock
 	Transport transport.Config  // how targets are spoken to
 	Client    *transport.Client // nil in simulated time: there is no network to ask, and no machine to watch
+
+	samples *samples // where collectors write; nil in simulated time
 }
 
 // meta is what a file of the run says about it.
@@ -70,11 +72,13 @@ type row struct {
 // opposite one. The host is last: it measures the run, not the others.
 func catalogue() []row {
 	return []row{
+		{name: "samples", start: startSamples},
 		{name: "journal", start: startJournal},
 		{name: "server identity", start: startIdentity},
 		{name: "details", start: startDetails},
 		{name: "fidelity", start: startFidelity},
 		{name: "live", start: startLive},
+		{name: "server metrics", start: startServerMetrics},
 		{name: "host", start: startHost},
 	}
 }

@@ -69,6 +69,8 @@ type Result struct {
 	Doubt    string            // about the token counts; "" for none
 	Lost     string            // why records could not be written; "" when all were
 	Notes    []string          // what the run's warnings say beside, one line each
+	Log      []string          // what only the log says, once a plan
+	Sources  []telemetry.Source
 }
 
 // Driver carries out a run that was opened. The run ends itself, with issue at the

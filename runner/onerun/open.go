@@ -36,6 +36,7 @@ type Loader struct {
 	key        string
 	sets       map[string]*dataset.Set // the last ones made, by stream
 	tokenizers map[string]opened
+	pageless   map[string]bool // pages of metrics that targets do not have
 }
 
 // opened is a tokenizer with what is to be said of its counts.
@@ -45,7 +46,9 @@ type opened struct {
 }
 
 // NewLoader remembers nothing yet.
-func NewLoader() *Loader { return &Loader{tokenizers: map[string]opened{}} }
+func NewLoader() *Loader {
+	return &Loader{tokenizers: map[string]opened{}, pageless: map[string]bool{}}
+}
 
 // Forget lets go of the data set: the next run makes its own.
 func (l *Loader) Forget() { l.key, l.sets = "", nil }

@@ -24,19 +24,16 @@ var absents = []Absent{
 		},
 	},
 	{
-		What:    "the server's own metrics",
-		Instead: "scrape the server's /metrics page beside the run; aiperf export DIR --table requests has the times to join on",
-		Paths:   []string{"benchmark.server_metrics.urls", "benchmark.server_metrics.url", "benchmark.server_metrics.formats", "benchmark.server_metrics.discovery"},
-		On:      "benchmark.server_metrics.enabled",
+		What:    "AIPerf's files of server metrics",
+		Instead: "the telemetry table has what the server's page of metrics said (aiperf export DIR --table telemetry)",
+		Paths:   []string{"benchmark.server_metrics.formats", "benchmark.server_metrics.discovery"},
 		Shown:   true,
 		Idle: map[string]string{
-			"benchmark.server_metrics.urls":                      "[]",
 			"benchmark.server_metrics.formats":                   "[\"json\",\"csv\"]",
 			"benchmark.server_metrics.discovery.mode":            "\"auto\"",
 			"benchmark.server_metrics.discovery.timeout_seconds": "30.0",
 		},
 		Flags: []AbsentFlag{
-			{Names: []string{"server-metrics"}, Path: "benchmark.server_metrics.urls", Do: "server_metrics", Many: true, Words: true, Alone: true},
 			{Names: []string{"server-metrics-formats"}, Path: "benchmark.server_metrics.formats", Split: true, Many: true, Words: true, Default: "json,csv"},
 		},
 	},

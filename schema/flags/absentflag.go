@@ -109,20 +109,6 @@ func gpuTelemetry(o Option, at source.Origin, words []string) ([]lower.Assignmen
 	return out, nil
 }
 
-// serverMetrics takes addresses; a word that is none is left out, as in AIPerf.
-func serverMetrics(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
-	if len(words) == 0 {
-		return set(at, "benchmark.server_metrics.enabled", true), nil
-	}
-	urls := []any{}
-	for _, w := range splitWords(words, ",") {
-		if strings.Contains(w, ":") {
-			urls = append(urls, withScheme(w))
-		}
-	}
-	return set(at, o.Path, urls), nil
-}
-
 // withScheme gives the address of a page of metrics its scheme.
 func withScheme(s string) string {
 	if !strings.Contains(s, "://") {

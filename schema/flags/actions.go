@@ -344,3 +344,18 @@ func typedValue(s string, at source.Origin) *source.Node {
 	}
 	return source.TextNode(s, at)
 }
+
+// serverMetrics takes addresses of pages of metrics; a word that is none is left out, as
+// in AIPerf. Without any it asks for what is so anyway.
+func serverMetrics(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+	if len(words) == 0 {
+		return set(at, "benchmark.server_metrics.enabled", true), nil
+	}
+	urls := []any{}
+	for _, w := range splitWords(words, ",") {
+		if strings.Contains(w, ":") {
+			urls = append(urls, withScheme(w))
+		}
+	}
+	return set(at, o.Path, urls), nil
+}

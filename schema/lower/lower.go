@@ -167,6 +167,7 @@ var alone = map[string]string{
 func (l *lowerer) body(b *source.Node, part bool) {
 	dropNull(b, "model", "models", "dataset", "datasets", "warmup", "profiling", "phases")
 	dropNull(b.Get("endpoint"), "urls")
+	dropNull(b.Get("server_metrics"), "urls")
 	l.bad = append(l.bad, Twice(l.index, b, "benchmark", "benchmark")...)
 	for _, f := range b.Fields { // mistakes come in the order of the file
 		if at := alone[f.Name]; at != "" && f.Value.Kind == source.Object {
@@ -177,7 +178,8 @@ func (l *lowerer) body(b *source.Node, part bool) {
 	l.datasets(b, part)
 	lowerPhases(b, part)
 	l.rateSeries(b.Get("phases"))
-	lowerEndpoint(b.Get("endpoint"))
+	lowerAddresses(b.Get("endpoint"))
+	lowerAddresses(b.Get("server_metrics"))
 }
 
 // dropNull takes keys out of n that are null: nothing is said.
@@ -189,7 +191,8 @@ func dropNull(n *source.Node, keys ...string) {
 	}
 }
 
-func lowerEndpoint(e *source.Node) {
+// lowerAddresses makes one address, or several, of an endpoint or of pages, a list.
+func lowerAddresses(e *source.Node) {
 	if e == nil || e.Kind != source.Object {
 		return
 	}

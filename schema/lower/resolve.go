@@ -13,6 +13,9 @@ func Defaults(x fields.Table, root *source.Node) {
 	if e := root.At("benchmark.endpoint"); e != nil && e.Kind == source.Object {
 		resolveEndpoint(e)
 	}
+	if m := root.At("benchmark.server_metrics"); m != nil && m.Kind == source.Object {
+		resolveAddresses(m.Get("urls"))
+	}
 	if ds := root.At("benchmark.datasets"); ds != nil {
 		for _, s := range ds.Items {
 			if s.Kind == source.Object {
@@ -37,13 +40,16 @@ func Fill(n *source.Node, name string, v any, reason source.Why, why string) {
 	}
 }
 
-// resolveEndpoint gives addresses their scheme, and requests with files their
-// encoding.
+// resolveEndpoint gives addresses their scheme, and requests with files their encoding.
 func resolveEndpoint(e *source.Node) {
 	if t := fields.EndpointNamed(e.TypeWord()); t != nil && t.Files {
 		Fill(e, "request_content_type", "multipart/form-data", source.Stated, "type "+t.Name)
 	}
-	urls := e.Get("urls")
+	resolveAddresses(e.Get("urls"))
+}
+
+// resolveAddresses gives addresses their scheme.
+func resolveAddresses(urls *source.Node) {
 	if urls == nil {
 		return
 	}

@@ -19,6 +19,7 @@ var pairs = []pair{
 	{"benchmark", "warmup", "phases"},
 	{"benchmark", "profiling", "phases"},
 	{"benchmark.endpoint", "url", "urls"},
+	{"benchmark.server_metrics", "url", "urls"},
 	{"benchmark.datasets.*", "isl", "prompts.isl"},
 	{"benchmark.datasets.*", "osl", "prompts.osl"},
 	{"benchmark.datasets.*", "records", "path"},

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	telemetries "aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 )
@@ -27,31 +28,38 @@ func telemetry(d *Data, c *Cell) ([]draw.Panel, string) {
 	case err != nil:
 		return nil, err.Error()
 	}
-	byMetric := map[string]map[string][]draw.Point{}
+	shown, held := map[strip]map[string][]draw.Point{}, map[string]float64{}
 	for i := range t.N {
-		if text(t, "cell", i) != c.ID || number(t, "trial", i) > 0 || math.IsNaN(number(t, "value", i)) {
+		if text(t, "cell", i) != c.ID || number(t, "trial", i) > 0 || text(t, "kind", i) != "gauge" {
 			continue
 		}
-		name := metricWords.Replace(text(t, "metric", i))
-		if u := text(t, "unit", i); u != "" {
-			name += " (" + u + ")"
+		s, ok := stripOf(text(t, "metric", i), text(t, "unit", i), text(t, "collector", i))
+		if !ok {
+			continue
 		}
-		if byMetric[name] == nil {
-			byMetric[name] = map[string][]draw.Point{}
+		if shown[s] == nil {
+			shown[s] = map[string][]draw.Point{}
 		}
-		source := text(t, "source", i)
-		byMetric[name][source] = append(byMetric[name][source], draw.At(number(t, "t_ns", i)/1e9, number(t, "value", i), ""))
+		at, v, name := number(t, "t_ns", i)/1e9, number(t, "value", i), text(t, "source", i)
+		if l := text(t, "labels", i); l != "" {
+			name += " " + l
+		}
+		pts, key := shown[s][name], s.label+" "+name
+		if before, ok := held[key]; ok && s.holds { // until now
+			pts = append(pts, draw.At(at, before, ""))
+		}
+		delete(held, key)
+		if !math.IsNaN(v) {
+			pts, held[key] = append(pts, draw.At(at, v, "")), v
+		}
+		shown[s][name] = pts
 	}
 	var out []draw.Panel
-	for _, name := range slices.Sorted(maps.Keys(byMetric)) {
-		if len(out) == 5 {
-			break
-		}
-		p := draw.Panel{Y: draw.Axis{Label: name, Zero: true}}
-		for k, source := range slices.Sorted(maps.Keys(byMetric[name])) {
-			pts := byMetric[name][source]
-			slices.SortStableFunc(pts, func(a, b draw.Point) int { return cmp.Compare(a.X, b.X) })
-			p.Series = append(p.Series, draw.Series{Name: source, Ink: draw.Nth(k), Line: true, Bare: true, Points: pts})
+	order := slices.SortedFunc(maps.Keys(shown), func(a, b strip) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.label, b.label)) })
+	for _, s := range order[:min(len(order), 5)] {
+		p := draw.Panel{Y: draw.Axis{Label: s.label, Zero: true}}
+		for k, name := range slices.Sorted(maps.Keys(shown[s])) {
+			p.Series = append(p.Series, draw.Series{Name: name, Ink: draw.Nth(k), Line: true, Bare: true, Points: shown[s][name]})
 		}
 		out = append(out, p)
 	}
@@ -60,4 +68,27 @@ func telemetry(d *Data, c *Cell) ([]draw.Panel, string) {
 	}
 	out[len(out)-1].X.Label = "time since the experiment began (s)"
 	return out, ""
+}
+
+// strip is a panel of chart 9.
+type strip struct {
+	rank  int
+	label string
+	holds bool // a value holds until the next
+}
+
+// stripOf is where a gauge is shown: what is known of servers by its word, what collectors
+// of machines measure by its name.
+func stripOf(metric, unit, collector string) (strip, bool) {
+	all := telemetries.Words()
+	for _, m := range telemetries.Means(metric) {
+		if i := slices.IndexFunc(all, func(w telemetries.Word) bool { return w.Name == m.Word }); all[i].Type == telemetries.Gauge {
+			return strip{i, "server: " + all[i].Name + " (" + all[i].Unit + ")", true}, true
+		}
+	}
+	metric = metricWords.Replace(metric)
+	if unit != "" {
+		metric += " (" + unit + ")"
+	}
+	return strip{len(all), metric, false}, collector != "server"
 }

@@ -1,0 +1,348 @@
+package telemetry
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Readings are what was sampled of servers over one run, as far as the vocabulary knows
+// it.
+type Readings struct{ sources map[string]*readings }
+
+// readings are those of one source.
+type readings struct {
+	looks  []int64 // when it was read
+	gaps   []int64 // when it could not be read
+	series map[seriesKey]*track
+}
+
+// track is one series: a step function of time, NaN where it is not known.
+type track struct {
+	labels map[string]string
+	at     []int64
+	v      []float64
+}
+
+// Add takes a sample; those of a source come in the order of their times.
+func (r *Readings) Add(s Sample) {
+	if s.Collector != "server" || s.Metric == Duration || s.Metric != Up && len(Means(s.Metric)) == 0 {
+		return
+	}
+	if r.sources == nil {
+		r.sources = map[string]*readings{}
+	}
+	of := r.sources[s.Source]
+	if of == nil {
+		of = &readings{series: map[seriesKey]*track{}}
+		r.sources[s.Source] = of
+	}
+	if s.Metric == Up {
+		if s.Value == 1 {
+			of.looks = append(of.looks, s.At)
+		} else {
+			of.gaps = append(of.gaps, s.At)
+		}
+		return
+	}
+	key := seriesKey{s.Metric, s.Labels, s.Kind}
+	t := of.series[key]
+	if t == nil {
+		t = &track{labels: Pairs(s.Labels)}
+		of.series[key] = t
+	}
+	t.at, t.v = append(t.at, s.At), append(t.v, s.Value)
+}
+
+// Figure is what one source says of one word over a window.
+type Figure struct {
+	Source, Server, Metric string
+	Word                   Word
+	Stats                  []Stat
+	Looks                  int // in the window, about its edges included
+	Resets                 int // of counters: the server began anew
+}
+
+// Stat is a statistic. Of a percentile of a histogram the value is not known: Low and High
+// are the edges of its bucket; NaN otherwise.
+type Stat struct {
+	Name             string
+	Value, Low, High float64
+}
+
+// Window gives the figures between two moments, by source and word. A gauge is weighted
+// with time; what a counter and a histogram grew by counts from the last look before the
+// window to the first one after it, so that nothing of it is missed.
+func (r *Readings) Window(from, to int64) (out []Figure) {
+	for _, source := range slices.Sorted(maps.Keys(r.sources)) {
+		of := r.sources[source]
+		for _, w := range Words() {
+			for _, m := range Meanings() {
+				if m.Word != w.Name {
+					continue
+				}
+				if f, ok := of.figure(m, w, from, to); ok {
+					f.Source = source
+					out = append(out, f)
+					break
+				}
+			}
+		}
+	}
+	return out
+}
+
+// figure is that of one meaning; false where the source has none of it.
+func (r *readings) figure(m Meaning, w Word, from, to int64) (Figure, bool) {
+	f := Figure{Server: m.Server, Metric: m.Metric, Word: w}
+	kind := cmp.Or(m.Kind, w.Type)
+	lo, hi := r.around(from, to)
+	f.Looks = hi - lo + 1
+	if len(r.looks) == 0 || f.Looks < 2 {
+		return f, false
+	}
+	start, end := r.looks[lo], r.looks[hi]
+	switch kind {
+	case Gauge:
+		tracks := r.tracks(m, Gauge, Unknown)
+		if len(tracks) == 0 {
+			return f, false
+		}
+		f.Stats = r.gauge(m, tracks, max(from, start), min(to, end))
+	case Histogram:
+		buckets := r.tracks(m, Bucket)
+		if len(buckets) == 0 {
+			return f, false
+		}
+		f.Stats = r.histogram(m, start, end)
+	default:
+		tracks := r.tracks(m, kind, Counter, Unknown)
+		if len(tracks) == 0 {
+			return f, false
+		}
+		total, resets := grown(m, tracks, start, end)
+		f.Resets = resets
+		f.Stats = []Stat{known("sum", total), known("rate", total/(float64(end-start)/1e9))}
+	}
+	return f, len(f.Stats) > 0
+}
+
+func known(name string, v float64) Stat { return Stat{name, v, math.NaN(), math.NaN()} }
+
+// around are the last look at or before from and the first at or after to, as far as
+// there are such.
+func (r *readings) around(from, to int64) (lo, hi int) {
+	lo, found := slices.BinarySearch(r.looks, from)
+	if !found {
+		lo = max(0, lo-1)
+	}
+	hi, _ = slices.BinarySearch(r.looks, to)
+	return lo, min(hi, len(r.looks)-1)
+}
+
+// tracks are the series of a meaning, of the first of kinds that there are, by what
+// their labels tell apart: those of one group repeat a value.
+func (r *readings) tracks(m Meaning, kinds ...string) map[string][]*track {
+	for _, kind := range kinds {
+		groups := map[string][]*track{}
+		for key, t := range r.series {
+			if key.kind != kind || key.metric != m.Metric && key.metric+"_total" != m.Metric || m.Only[0] != "" && t.labels[m.Only[0]] != m.Only[1] {
+				continue
+			}
+			groups[group(t.labels, m.Same)] = append(groups[group(t.labels, m.Same)], t)
+		}
+		if len(groups) > 0 {
+			return groups
+		}
+	}
+	return nil
+}
+
+// group is labels without those of same, as a text.
+func group(labels map[string]string, same string) string {
+	var pairs [][2]string
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		if !slices.Contains(strings.Fields(same), name) {
+			pairs = append(pairs, [2]string{name, labels[name]})
+		}
+	}
+	return Labels(pairs)
+}
+
+// value is that at a moment; NaN before the first sample and where it is not known.
+func (t *track) value(at int64) float64 {
+	i, found := slices.BinarySearch(t.at, at)
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return math.NaN()
+	}
+	return t.v[i]
+}
+
+// folded is the value of all tracks at a moment.
+func folded(m Meaning, groups map[string][]*track, at int64) float64 {
+	sum, n := 0.0, 0
+	for _, tracks := range groups {
+		most := math.NaN()
+		for _, t := range tracks {
+			if v := t.value(at); !math.IsNaN(v) && !(v <= most) {
+				most = v
+			}
+		}
+		if !math.IsNaN(most) {
+			sum += most
+			n++
+		}
+	}
+	switch {
+	case n == 0:
+		return math.NaN()
+	case m.Fold == Mean:
+		sum /= float64(n)
+	}
+	return sum * cmp.Or(m.Scale, 1)
+}
+
+// gauge weighs values with the time for which they held, where the source was read.
+func (r *readings) gauge(m Meaning, groups map[string][]*track, from, to int64) []Stat {
+	cuts := []int64{from}
+	for _, tracks := range groups {
+		for _, t := range tracks {
+			cuts = append(cuts, t.at...)
+		}
+	}
+	cuts = append(append(cuts, r.looks...), r.gaps...)
+	cuts = slices.DeleteFunc(cuts, func(at int64) bool { return at < from || at >= to })
+	slices.Sort(cuts)
+	cuts = append(slices.Compact(cuts), to)
+	type held struct{ v, weight float64 }
+	var values []held
+	total, sum := 0.0, 0.0
+	for i := range len(cuts) - 1 {
+		if r.dark(cuts[i]) {
+			continue
+		}
+		v, weight := folded(m, groups, cuts[i]), float64(cuts[i+1]-cuts[i])
+		if math.IsNaN(v) || weight == 0 {
+			continue
+		}
+		values = append(values, held{v, weight})
+		total += weight
+		sum += v * weight
+	}
+	if total == 0 {
+		return nil
+	}
+	slices.SortFunc(values, func(a, b held) int { return cmp.Compare(a.v, b.v) })
+	out := []Stat{known("avg", sum/total), known("min", values[0].v), known("max", values[len(values)-1].v)}
+	for _, q := range quantiles {
+		below := 0.0
+		for _, h := range values {
+			if below += h.weight; below >= q.q*total {
+				out = append(out, known(q.name, h.v))
+				break
+			}
+		}
+	}
+	return out
+}
+
+var quantiles = []struct {
+	name string
+	q    float64
+}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}}
+
+// dark tells whether the source could not be read at a moment, and has not been since.
+func (r *readings) dark(at int64) bool {
+	i, found := slices.BinarySearch(r.gaps, at)
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return false
+	}
+	k, found := slices.BinarySearch(r.looks, at)
+	if !found {
+		k--
+	}
+	return k < 0 || r.gaps[i] > r.looks[k]
+}
+
+// grown is by how much counters grew between two moments. One that falls began anew:
+// what it says then is what it grew by since.
+func grown(m Meaning, groups map[string][]*track, from, to int64) (total float64, resets int) {
+	for _, tracks := range groups {
+		most, again := 0.0, 0
+		for _, t := range tracks {
+			n, k := t.grown(from, to)
+			most, again = max(most, n), max(again, k)
+		}
+		total += most
+		resets += again
+	}
+	return total * cmp.Or(m.Scale, 1), resets
+}
+
+func (t *track) grown(from, to int64) (total float64, resets int) {
+	last := t.value(from)
+	if math.IsNaN(last) { // it appears within the window, and so began at 0
+		last = 0
+	}
+	i, _ := slices.BinarySearch(t.at, from+1)
+	for ; i < len(t.at) && t.at[i] <= to; i++ {
+		switch v := t.v[i]; {
+		case math.IsNaN(v): // gone: should it come back lower, it began anew
+			continue
+		case v < last:
+			resets++
+			total += v
+			last = v
+		default:
+			total += v - last
+			last = v
+		}
+	}
+	return total, resets
+}
+
+// histogram is how many values came, their mean, and for percentiles the edges of the
+// bucket that each lies in: where it lies between them nobody said.
+func (r *readings) histogram(m Meaning, from, to int64) []Stat {
+	byEdge := map[float64]float64{}
+	for _, tracks := range r.tracks(m, Bucket) {
+		edges := map[float64][]*track{}
+		for _, t := range tracks {
+			if le, err := strconv.ParseFloat(t.labels["le"], 64); err == nil {
+				edges[le] = append(edges[le], t)
+			}
+		}
+		for le, same := range edges {
+			n, _ := grown(Meaning{}, map[string][]*track{"": same}, from, to)
+			byEdge[le] += n
+		}
+	}
+	count, _ := grown(Meaning{}, r.tracks(m, Count), from, to)
+	sum, _ := grown(m, r.tracks(m, Sum), from, to)
+	if count <= 0 {
+		return nil
+	}
+	scale := cmp.Or(m.Scale, 1)
+	out := []Stat{known("count", count), known("sum", sum), known("avg", sum/count)}
+	edges := slices.Sorted(maps.Keys(byEdge))
+	for _, q := range quantiles {
+		low := 0.0
+		for _, le := range edges {
+			if byEdge[le] >= q.q*count {
+				out = append(out, Stat{q.name, math.NaN(), low * scale, le * scale})
+				break
+			}
+			low = le
+		}
+	}
+	return out
+}
