@@ -11,6 +11,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep"
@@ -70,6 +71,26 @@ func (r *Report) doubtsOfOne(s *sheet, said, try string) {
 // shownPercentiles are those of the table.
 var shownPercentiles = []string{"p50", "p90", "p99"}
 
+// Enough says for which of the percentiles of the table so many planned requests are
+// enough, of which certified tells whether they hold as many independent values as it needs.
+func Enough(planned int64, certified func(stat string) bool) (said string, all bool) {
+	var sure, open []string
+	for _, p := range shownPercentiles {
+		if percentileOf[p] <= percentileOf[sweep.Percentile(planned)] && certified(p) {
+			sure = append(sure, p)
+		} else {
+			open = append(open, p)
+		}
+	}
+	switch {
+	case len(open) == 0:
+		return ", enough for " + words.And(sure), true
+	case len(sure) == 0:
+		return ", too few; uncertain: " + words.And(open), false
+	}
+	return ", enough for " + words.And(sure) + "; uncertain: " + words.And(open), false
+}
+
 // certainty says for which percentiles there are requests enough, and what gives the
 // others.
 func (r *Report) certainty() (said, try string) {
@@ -90,21 +111,9 @@ func (r *Report) certainty() (said, try string) {
 	if c := r.Plan.Cells; len(c) > 0 && c[0].Resolved != nil {
 		planned = sweep.Planned(c[0].Resolved.Benchmark.Phases)
 	}
-	var sure, open []string
-	for _, p := range shownPercentiles {
-		if enoughFor(p, cmp.Or(planned, n), latency.NEff) {
-			sure = append(sure, p)
-		} else {
-			open = append(open, p)
-		}
-	}
-	switch {
-	case len(open) == 0:
-		return said + ", enough for " + words.And(sure), ""
-	case len(sure) == 0:
-		said += ", too few; uncertain: " + words.And(open)
-	default:
-		said += ", enough for " + words.And(sure) + "; uncertain: " + words.And(open)
+	enough, all := Enough(cmp.Or(planned, n), func(p string) bool { return stats.Certified(percentileOf[p], latency.NEff) })
+	if said += enough; all {
+		return said, ""
 	}
 	if !r.Taints.Of(metrics.RequestLatency, "p99").None() {
 		return said, "" // the finding comes first: more requests would not cure it

@@ -9,6 +9,7 @@ import (
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sinks/report"
 	"aiperf.dev/aiperf/sinks/report/chart"
 )
 
@@ -120,6 +121,18 @@ func figuresOf(d *chart.Data, c *chart.Cell) string {
 		return "A median " + words.And(medians)
 	}
 	return said + " at a median " + words.And(medians)
+}
+
+// relied says of one run which percentiles can be relied on, as its screen does; "" for
+// anything else, whose intervals say it.
+func relied(d *chart.Data) string {
+	if _, most := trialsOf(d); most != 1 || len(d.Cells) != 1 || !d.Has(metrics.RequestLatency, "p50") {
+		return ""
+	}
+	enough, _ := report.Enough(int64(d.Requests.Total), func(stat string) bool {
+		return !d.Get(d.Cells[0], metrics.RequestLatency, stat).Unsupported
+	})
+	return words.Count(d.Requests.Total, "request") + enough
 }
 
 // bestOfAll names the cells that are best for something, of results whose plans said nothing.

@@ -23,8 +23,9 @@ const (
 	budget     = 1_800_000 // bytes that pictures may take together
 	shown      = 3         // findings above the table
 	dataMost   = 100       // rows of numbers below a chart
-	barsMost   = 200       // bars of a timeline: each is a line of the file
+	barsMost   = 200       // bars of the timeline of the only cell: each is a line of the file
 	barsOfSlot = 60        // of one slot: more could not be told apart
+	barsTold   = 40        // bars of a chart that the numbers below it tell
 	textLimit  = 400
 	slowestFew = 5
 )
@@ -52,6 +53,9 @@ func compose(d *chart.Data, said []string) (*Page, error) {
 	p.Answer, p.Rest = answers[0], answers[1:]
 	if len(d.Compared) != 1 && len(p.Rest) > 0 { // what follows a comparison is about each result
 		p.More, p.Rest = p.Rest[:1], p.Rest[1:]
+	}
+	if s := relied(d); s != "" {
+		p.More = append([]string{s}, p.More...)
 	}
 	p.Words = terms(d)
 	p.told(d)
@@ -93,8 +97,8 @@ func (p *Page) pictures(d *chart.Data) {
 			p.Charts = append(p.Charts, pictured(c, Broad))
 			continue
 		}
-		size := draw.SizeIn(half, c) // both are as high as the higher one
-		size.H = max(size.H, draw.SizeIn(half, list[other]).H)
+		size := draw.SizeIn(Half, c) // both are as high as the higher one
+		size.H = max(size.H, draw.SizeIn(Half, list[other]).H)
 		p.Charts = append(p.Charts, sized(c, size))
 	}
 }
@@ -114,22 +118,25 @@ func pictured(c *draw.Chart, width float64) Chart { return sized(c, draw.SizeIn(
 
 func sized(c *draw.Chart, size draw.Size) Chart {
 	out := Chart{ID: c.ID, Title: c.Title, Whole: size.W == Broad, SVG: template.HTML(draw.Inline(c, size)), Narrow: narrow(c)}
-	rows := 0
+	rows, most := 0, dataMost
+	if s := c.Panels[0].Series; len(s) > 0 && len(s[0].Rects) > barsTold { // a picture of single requests
+		most = barsTold
+	}
 	for i := range c.Panels {
 		x := c.Panels[i].X
 		if x.Label == "" { // panels that stand below each other name what they share once
 			x.Label = c.Panels[len(c.Panels)-1].X.Label
 		}
 		n := numbers(&c.Panels[i], x)
-		left := max(dataMost-rows, 0)
+		left := max(most-rows, 0)
 		rows += len(n.Rows)
 		n.Rows = n.Rows[:min(len(n.Rows), left)]
 		if n.withoutEmpty(); len(n.Rows) > 0 {
 			out.Numbers = append(out.Numbers, n)
 		}
 	}
-	if rows > dataMost {
-		out.Cut = fmt.Sprintf("the first %d of %s rows; the tables have all", dataMost, words.Whole(int64(rows)))
+	if rows > most {
+		out.Cut = fmt.Sprintf("the first %d of %s rows; the tables have all", most, words.Whole(int64(rows)))
 	}
 	return out
 }
@@ -138,7 +145,7 @@ func sized(c *draw.Chart, size draw.Size) Chart {
 // the whole page.
 const (
 	Narrow = 345.0
-	half   = 580.0
+	Half   = 580.0
 	Broad  = 960.0
 )
 
@@ -146,7 +153,7 @@ const (
 // needs. A point is too small for a finger, so that it has no title; of the many bars of
 // a timeline fewer are told apart.
 func narrow(c *draw.Chart) template.HTML {
-	n := untitled(thin(c, 3))
+	n := untitled(thin(c, barsMost/3, barsOfSlot/3))
 	n.ID += "-narrow"
 	return template.HTML(draw.Inline(n, draw.SizeIn(Narrow, n)))
 }
@@ -367,12 +374,16 @@ func (p *Page) pictured(d *chart.Data, told []*chart.Cell) map[*chart.Cell]*Page
 	}
 	out := map[*chart.Cell]*Page{}
 	n := min(len(told), detailed)
+	bars, ofSlot := barsMost, barsOfSlot
+	if n > 1 { // many timelines, each looked at by few
+		bars, ofSlot = barsMost*2/3, barsOfSlot*2/3
+	}
 	for i := 0; i < n; i++ {
 		c := told[i*(len(told)-1)/max(n-1, 1)]
 		own := &Page{}
 		for _, r := range chart.Catalogue() {
 			if r.Cellwise {
-				if x := thin(r.Build(d, c), 1); x.Missing != "" {
+				if x := thin(r.Build(d, c), bars, ofSlot); x.Missing != "" {
 					own.Missing = append(own.Missing, x)
 				} else {
 					own.Charts = append(own.Charts, pictured(x, Broad))
@@ -406,22 +417,21 @@ func (c *Chart) size() int {
 }
 
 // thin keeps a page small, and the bars of a timeline so wide that they can be seen: of
-// more than that the first ones, which is said. by is by how much narrower it is drawn.
-func thin(c *draw.Chart, by int) *draw.Chart {
+// more than that the first ones, which is said.
+func thin(c *draw.Chart, most, ofSlot int) *draw.Chart {
 	if !strings.HasPrefix(c.ID, "timeline") || len(c.Panels) == 0 {
 		return c
 	}
 	p := c.Panels[0]
 	var begins []float64
-	ofSlot := map[float64]int{}
+	slots := map[float64]bool{}
 	for _, s := range p.Series {
 		for _, r := range s.Rects {
 			begins = append(begins, r.X0)
-			ofSlot[math.Floor(r.Y0)]++
+			slots[math.Floor(r.Y0)] = true
 		}
 	}
-	most := min(barsMost, barsOfSlot*len(ofSlot)) / by
-	if len(begins) <= most {
+	if most = min(most, ofSlot*len(slots)); len(begins) <= most {
 		return c
 	}
 	slices.Sort(begins)

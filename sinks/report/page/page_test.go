@@ -53,7 +53,7 @@ func TestNumbersOfAChart(t *testing.T) {
 		{X: names, Y: draw.Axis{Label: "tokens"}, Series: []draw.Series{{Name: "got", Points: []draw.Point{draw.At(0.08, 7, "")}}}},
 	}}
 	c.Panels[0].X = draw.Axis{}
-	p := &Page{Charts: []Chart{pictured(c, half)}}
+	p := &Page{Charts: []Chart{pictured(c, Half)}}
 	want := []Numbers{
 		{[]string{"series", "x", "TTFT (ms)", "95 % from", "to", "what"}, [][]string{{"p50", "4", "20", "19", "21.5", "four"}, {"p50", "8", "", "", "", ""}}},
 		{[]string{"concurrency", "y"}, [][]string{{"1 to 2.5", "new"}}},
@@ -63,7 +63,7 @@ func TestNumbersOfAChart(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	c.Panels = c.Panels[:2]
-	p.Charts[0] = pictured(c, half)
+	p.Charts[0] = pictured(c, Half)
 	if got := p.Charts[0].Numbers[0].Head[1]; got != "concurrency" {
 		t.Errorf("the upper panel is along %q, want what the lower one says", got)
 	}

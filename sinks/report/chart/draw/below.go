@@ -142,13 +142,15 @@ func (p *panel) xTicks() {
 		return
 	}
 	for i, t := range p.x.ticks {
+		if x := p.px(t.At); p.x.holds(t.At) && p.u.labels[i] != nil {
+			p.add(line(Muted, 1, xy{x, p.b.y1}, xy{x, p.b.y1 + 4}))
+		}
+	}
+	for i, t := range p.x.ticks {
 		if !p.x.holds(t.At) {
 			continue
 		}
 		x := p.px(t.At)
-		if p.u.labels[i] != nil {
-			p.add(line(Muted, 1, xy{x, p.b.y1}, xy{x, p.b.y1 + 4}))
-		}
 		for k, label := range p.u.labels[i] {
 			p.add(words(label, Muted, smallSize, x, p.b.y1+smallSize+gap+float64(k)*step, "middle"))
 		}

@@ -75,13 +75,17 @@ func (s *Series) number(i int) int {
 
 // axes draws grid, ticks and labels.
 func (p *panel) axes() {
+	for _, t := range p.y.ticks {
+		if p.y.holds(t.At) {
+			p.add(line(Grid, 1, xy{p.b.x0, p.py(t.At)}, xy{p.b.x1, p.py(t.At)}))
+		}
+	}
 	free := math.Inf(1) // labels of y that would touch are left out, from the bottom
 	for _, t := range p.y.ticks {
 		if !p.y.holds(t.At) {
 			continue
 		}
 		y := p.py(t.At)
-		p.add(line(Grid, 1, xy{p.b.x0, y}, xy{p.b.x1, y}))
 		if y+smallSize < free {
 			p.add(words(p.cut(t.Label, smallSize, 180), Muted, smallSize, p.b.x0-gap, y+4, "end"))
 			free = y
@@ -97,8 +101,8 @@ func (p *panel) axes() {
 
 // xAxis draws the axis of x with its words.
 func (p *panel) xAxis() {
-	p.xTicks()
 	p.add(line(Muted, 1, xy{p.b.x0, p.b.y1}, xy{p.b.x1, p.b.y1}))
+	p.xTicks()
 	if p.p.X.Label != "" {
 		mid, most := (p.b.x0+p.b.x1)/2, p.size.W-2*edge
 		label := p.cut(p.p.X.Label, labelSize, most)

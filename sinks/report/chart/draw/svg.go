@@ -66,7 +66,7 @@ func svg(b *bytes.Buffer, c *Chart, size Size, style string) {
 	if slices.ContainsFunc(shapes, func(s shape) bool { return s.link != "" }) {
 		role = "group" // an image has nothing in it that can be followed
 	}
-	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 %s %s" width="%s" height="%s" role="%s" aria-label="%s">`,
+	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="chart f-muted" viewBox="0 0 %s %s" width="%s" height="%s" role="%s" aria-label="%s">`,
 		w, h, w, h, role, esc(c.Title+". "+c.Question))
 	b.WriteString(style)
 	clips := clipPaths(b, c, shapes)
@@ -78,8 +78,8 @@ func svg(b *bytes.Buffer, c *Chart, size Size, style string) {
 		if n > 2 {
 			groupSVG(b, shapes[i:i+n], clips)
 		} else {
-			n = 1
-			paintSVG(b, &shapes[i], clips)
+			n = strokes(shapes[i:])
+			paintSVG(b, shapes[i:i+n], clips)
 		}
 		i += n
 	}
@@ -113,6 +113,22 @@ func alike(shapes []shape) int {
 	for n < len(shapes) {
 		s := &shapes[n]
 		if s.kind != areaKind || s.link != "" || s.stroke != "" || s.clip == nil || *s.clip != *a.clip || s.fill != a.fill || s.series != a.series || s.dash != a.dash {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// strokes is how many of the first shapes are lines that differ in nothing but place: those
+// of a grid, the parts of a whisker. They are one path.
+func strokes(shapes []shape) int {
+	a := &shapes[0]
+	n := 1
+	for a.kind == pathKind && a.title == "" && a.link == "" && n < len(shapes) {
+		s := &shapes[n]
+		sameClip := s.clip == a.clip || s.clip != nil && a.clip != nil && *s.clip == *a.clip
+		if s.kind != pathKind || s.title != "" || s.link != "" || s.stroke != a.stroke || s.width != a.width || s.dash != a.dash || s.series != a.series || !sameClip {
 			break
 		}
 		n++
@@ -155,7 +171,9 @@ func groupSVG(b *bytes.Buffer, shapes []shape, clips map[box]string) {
 	b.WriteString("</g>")
 }
 
-func paintSVG(b *bytes.Buffer, s *shape, clips map[box]string) {
+// paintSVG paints a shape, or several strokes as one.
+func paintSVG(b *bytes.Buffer, shapes []shape, clips map[box]string) {
+	s := &shapes[0]
 	if s.link != "" {
 		fmt.Fprintf(b, `<a href="%s">`, esc(s.link))
 		defer b.WriteString("</a>")
@@ -165,7 +183,9 @@ func paintSVG(b *bytes.Buffer, s *shape, clips map[box]string) {
 		return
 	}
 	b.WriteString(`<path d="`)
-	pathData(b, s)
+	for i := range shapes {
+		pathData(b, &shapes[i])
+	}
 	b.WriteString(`"`)
 	class := "n"
 	if s.fill != "" {
@@ -223,11 +243,17 @@ func pathData(b *bytes.Buffer, s *shape) {
 
 func textSVG(b *bytes.Buffer, s *shape) {
 	p := s.points[0]
-	class := "f-" + string(s.fill)
-	if s.anchor != "start" {
-		class += " " + s.anchor[:1]
+	var classes []string
+	if s.fill != Muted { // which is the ink of the chart
+		classes = append(classes, "f-"+string(s.fill))
 	}
-	fmt.Fprintf(b, `<text x="%s" y="%s" class="%s"`, num(p.x), num(p.y), class)
+	if s.anchor != "start" {
+		classes = append(classes, s.anchor[:1])
+	}
+	fmt.Fprintf(b, `<text x="%s" y="%s"`, num(p.x), num(p.y))
+	if len(classes) > 0 {
+		fmt.Fprintf(b, ` class="%s"`, strings.Join(classes, " "))
+	}
 	if s.size != smallSize { // which is that of the chart
 		fmt.Fprintf(b, ` font-size="%s"`, num(s.size))
 	}
