@@ -19,42 +19,110 @@ type Table struct {
 	Columns []Column
 }
 
-// questions are what people ask, each with its query; TestReaders runs all of them.
-const questions = `## Ten questions
+// question is what people ask of the tables, with its answer in three languages: at most
+// three lines each.
+type question struct{ ask, sql, pandas, polars string }
 
-In DuckDB, over all results at once. With experiments of different axes, ` + "`SELECT *`" + ` needs ` + "`read_parquet('results/*-*/cells.parquet', union_by_name = true)`" + `.
-
-` + "```sql" + `
--- Which cell has the highest throughput with a p99 of TTFT below 200 ms?
-SELECT experiment, axis_concurrency, output_tps FROM 'results/*-*/cells.parquet' WHERE ttft_p99_ms < 200 ORDER BY output_tps DESC LIMIT 1;
--- How sure are the throughputs?
-SELECT experiment, axis_concurrency, output_tps, output_tps_low, output_tps_high, trials, verdict FROM 'results/*-*/cells.parquet' ORDER BY ALL;
--- What does a user get at each load?
-SELECT axis_concurrency, ttft_p50_ms, itl_p50_ms, tps_user, latency_p99_ms FROM 'results/*-*/cells.parquet' ORDER BY ALL;
--- How do trials differ?
-SELECT experiment, cell_index, trial, value FROM 'results/*-*/metrics.parquet' WHERE level = 'run' AND span = 'full' AND metric = 'time_to_first_token' AND stat = 'p99' ORDER BY ALL;
--- What failed, and how often?
-SELECT status, error_kind, error_message, count(*) AS n FROM 'results/*-*/requests.parquet' WHERE status <> 'ok' GROUP BY ALL ORDER BY n DESC;
--- When did it fail?
-SELECT experiment, sent_ns // 1000000000 AS second, count(*) AS sent, count(*) FILTER (status <> 'ok') AS failed FROM 'results/*-*/requests.parquet' GROUP BY ALL ORDER BY ALL;
--- Which requests were the slowest?
-SELECT experiment, request_id, session_id, turn, url, isl, osl, latency_ms FROM 'results/*-*/requests.parquet' WHERE status = 'ok' ORDER BY latency_ms DESC LIMIT 10;
--- Where did an answer stop longest?
-SELECT experiment, request_id, chunk, gap_ms FROM 'results/*-*/chunks.parquet' ORDER BY gap_ms DESC NULLS LAST LIMIT 10;
--- How much of the prompts did the server's cache know?
-SELECT axis_concurrency, sum(cached_tokens) / sum(usage_prompt_tokens) AS known FROM 'results/*-*/requests.parquet' WHERE in_window GROUP BY ALL ORDER BY ALL;
--- What is held against the measurement?
-SELECT experiment, cell_index, "check", verdict, detail FROM 'results/*-*/checks.parquet' WHERE verdict <> 'pass' ORDER BY ALL;
-` + "```" + `
-
-The first of them in pandas and in polars:
-
-` + "```python" + `
-pd.read_parquet(glob.glob("results/*-*/cells.parquet")).query("ttft_p99_ms < 200").nlargest(1, "output_tps")[["experiment", "axis_concurrency", "output_tps"]]
-pl.concat([pl.read_parquet(f) for f in glob.glob("results/*-*/cells.parquet")], how="diagonal").filter(pl.col("ttft_p99_ms") < 200).sort("output_tps", descending=True).head(1)
-` + "```" + `
-
+// readAll is what the lines in Python begin with.
+const readAll = `import glob, pandas as pd, polars as pl
+read = lambda table: pd.concat([pd.read_parquet(f) for f in glob.glob(f"results/*-*/{table}.parquet")])
+scan = lambda table: pl.concat([pl.read_parquet(f) for f in glob.glob(f"results/*-*/{table}.parquet")], how="diagonal_relaxed")
 `
+
+// questions; TestReaders runs all of them and holds the three answers against each other.
+var questions = []question{
+	{
+		"Which cell has the highest throughput with a p99 of TTFT below 200 ms?",
+		`SELECT experiment, axis_concurrency, output_tps FROM 'results/*-*/cells.parquet'
+WHERE ttft_p99_ms < 200 ORDER BY output_tps DESC LIMIT 1`,
+		`read("cells").query("ttft_p99_ms < 200").nlargest(1, "output_tps")[["experiment", "axis_concurrency", "output_tps"]]`,
+		`scan("cells").filter(pl.col("ttft_p99_ms") < 200).top_k(1, by="output_tps").select("experiment", "axis_concurrency", "output_tps")`,
+	},
+	{
+		"How sure are the throughputs?",
+		`SELECT experiment, cell_index, output_tps, output_tps_low, output_tps_high, trials, verdict
+FROM 'results/*-*/cells.parquet' ORDER BY ALL`,
+		`read("cells")[["experiment", "cell_index", "output_tps", "output_tps_low", "output_tps_high", "trials", "verdict"]]`,
+		`scan("cells").select("experiment", "cell_index", pl.col("^output_tps.*$"), "trials", "verdict")`,
+	},
+	{
+		"What does a user get at each load?",
+		`SELECT experiment, axis_endpoint, axis_isl, axis_concurrency, axis_request_rate, ttft_p50_ms, itl_p50_ms, tps_user, latency_p99_ms
+FROM 'results/*-*/cells.parquet' ORDER BY ALL`,
+		`read("cells")[["experiment", "axis_endpoint", "axis_isl", "axis_concurrency", "axis_request_rate",
+               "ttft_p50_ms", "itl_p50_ms", "tps_user", "latency_p99_ms"]]`,
+		`scan("cells").select("experiment", "axis_endpoint", "axis_isl", "axis_concurrency", "axis_request_rate",
+                     "ttft_p50_ms", "itl_p50_ms", "tps_user", "latency_p99_ms")`,
+	},
+	{
+		"How do trials differ?",
+		`SELECT experiment, cell_index, trial, value FROM 'results/*-*/metrics.parquet'
+WHERE level = 'run' AND span = 'full' AND metric = 'time_to_first_token' AND stat = 'p99' ORDER BY ALL`,
+		`read("metrics").query("level == 'run' and span == 'full' and metric == 'time_to_first_token' and stat == 'p99'")[
+    ["experiment", "cell_index", "trial", "value"]]`,
+		`scan("metrics").filter(level="run", span="full", metric="time_to_first_token", stat="p99").select(
+    "experiment", "cell_index", "trial", "value")`,
+	},
+	{
+		"What failed, and how often?",
+		`SELECT status, error_kind, error_message, count(*) AS n FROM 'results/*-*/requests.parquet'
+WHERE status <> 'ok' GROUP BY ALL ORDER BY n DESC`,
+		`read("requests").query("status != 'ok'").groupby(["status", "error_kind", "error_message"], dropna=False).size().reset_index(name="n")`,
+		`scan("requests").filter(pl.col("status") != "ok").group_by("status", "error_kind", "error_message").len("n")`,
+	},
+	{
+		"When did it fail?",
+		`SELECT experiment, sent_ns // 1000000000 AS second, count(*) AS sent, count(*) FILTER (status <> 'ok') AS failed
+FROM 'results/*-*/requests.parquet' GROUP BY ALL ORDER BY ALL`,
+		`read("requests").assign(second=lambda r: r.sent_ns // 10**9, failed=lambda r: r.status != "ok").groupby(
+    ["experiment", "second"], dropna=False, as_index=False).agg(sent=("failed", "size"), failed=("failed", "sum"))`,
+		`scan("requests").group_by("experiment", second=pl.col("sent_ns") // 10**9).agg(
+    sent=pl.len(), failed=(pl.col("status") != "ok").sum())`,
+	},
+	{
+		"Which requests were the slowest?",
+		`SELECT experiment, request_id, session_id, turn, url, isl, osl, latency_ms FROM 'results/*-*/requests.parquet'
+WHERE status = 'ok' ORDER BY latency_ms DESC LIMIT 10`,
+		`read("requests").query("status == 'ok'").nlargest(10, "latency_ms")[
+    ["experiment", "request_id", "session_id", "turn", "url", "isl", "osl", "latency_ms"]]`,
+		`scan("requests").filter(status="ok").top_k(10, by="latency_ms").select(
+    "experiment", "request_id", "session_id", "turn", "url", "isl", "osl", "latency_ms")`,
+	},
+	{
+		"Where did an answer stop longest?",
+		`SELECT experiment, request_id, chunk, gap_ms FROM 'results/*-*/chunks.parquet' ORDER BY gap_ms DESC NULLS LAST LIMIT 10`,
+		`read("chunks").nlargest(10, "gap_ms")[["experiment", "request_id", "chunk", "gap_ms"]]`,
+		`scan("chunks").top_k(10, by="gap_ms").select("experiment", "request_id", "chunk", "gap_ms")`,
+	},
+	{
+		"How much of the prompts did the server's cache know?",
+		`SELECT experiment, cell_index, sum(cached_tokens) / sum(usage_prompt_tokens) AS known
+FROM 'results/*-*/requests.parquet' WHERE in_window GROUP BY ALL ORDER BY ALL`,
+		`read("requests").query("in_window").groupby(["experiment", "cell_index"], as_index=False)[
+    ["cached_tokens", "usage_prompt_tokens"]].sum(min_count=1).eval("known = cached_tokens / usage_prompt_tokens")`,
+		`scan("requests").filter("in_window").group_by("experiment", "cell_index").agg(
+    known=pl.when(pl.col("cached_tokens").count() > 0).then(pl.col("cached_tokens").sum() / pl.col("usage_prompt_tokens").sum()))`,
+	},
+	{
+		"What is held against the measurement?",
+		`SELECT experiment, cell_index, "check", verdict, detail FROM 'results/*-*/checks.parquet' WHERE verdict <> 'pass' ORDER BY ALL`,
+		`read("checks").query("verdict != 'pass'")[["experiment", "cell_index", "check", "verdict", "detail"]]`,
+		`scan("checks").filter(pl.col("verdict") != "pass").select("experiment", "cell_index", "check", "verdict", "detail")`,
+	},
+}
+
+// asked is the part of the page about the questions.
+func asked() string {
+	var b strings.Builder
+	b.WriteString("## Ten questions\n\n" +
+		"Each is answered over all results at once, in DuckDB, pandas and polars. With experiments of different axes, `SELECT *`\n" +
+		"needs `read_parquet('results/*-*/cells.parquet', union_by_name = true)`. The lines in Python begin with\n\n" +
+		"```python\n" + readAll + "```\n\n")
+	for _, q := range questions {
+		fmt.Fprintf(&b, "### %s\n\n```sql\n%s\n```\n\n```python\n%s\n%s\n```\n\n", q.ask, q.sql, q.pandas, q.polars)
+	}
+	return b.String()
+}
 
 // Tables is docs/tables.md. A column without a sentence is an error, so that
 // none is added in silence.
@@ -74,7 +142,7 @@ func Tables(tables []Table) (string, error) {
 		"with content, reasoning or tool spread over the time since the read before, those of the first read at their `t_ns`; of any\n" +
 		"other the share of its time from `sent_ns` to `end_ns`. Then request_throughput is Σ w / window, output_token_throughput\n" +
 		"Σ w · osl / window (and the events of answers that were cut off), and the average of a length x Σ w · x / Σ w. In the full window every w is 1.\n\n")
-	b.WriteString(questions)
+	b.WriteString(asked())
 	for _, t := range tables {
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n", t.Name, t.Row)
 		var rows [][]string
