@@ -160,7 +160,7 @@ func runColumns() []column[RunRow] {
 		real("client_cpu", "CPU the client used over the run, as a share of the cores it may use", "ratio", func(r *r) *float64 { return &r.ClientCPU }),
 		word("verdict", "VALID, DEGRADED or INVALID", func(r *r) *string { return &r.Verdict }),
 		count("attempt", "1 for the first try; more after a resume", "", Int32, func(r *r) *int64 { return &r.Attempt }),
-		count("sentinel", "1 to 3 for the runs of the sentinel, which are no trials and in no estimate", "", Int32, func(r *r) *int64 { return &r.Sentinel }),
+		count("sentinel", "1 to 3 for the runs of the sentinel, which do not count as trials: no estimate includes them", "", Int32, func(r *r) *int64 { return &r.Sentinel }),
 		word("path", "folder of the run's own files", func(r *r) *string { return &r.Path }),
 		real("replay_fidelity", "how close a replay came to its trace: the least of the shares beside it, of rows sent and of rows on time, less the prefix overlap that was missed", "ratio", func(r *r) *float64 { return &r.Replay.Fidelity }),
 		real("replay_lag_p99_ms", "how much later than recorded requests were sent, 99th percentile", "ms", func(r *r) *float64 { return &r.Replay.LagP99 }),

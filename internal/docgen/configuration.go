@@ -72,16 +72,16 @@ func effects(needs []schema.Need) string {
 		rows = append(rows, []string{codes(n.Settings), n.Words})
 	}
 	return "## Which setting has an effect when\n\n" +
-		"A setting that changes nothing is not taken in silence, in a file as in flags, in `--set` and on an axis: `run`, `validate` and\n" +
-		"`plan` refuse it with its place and exit code 2, before anything is opened. Only what somebody said is judged; a value that\n" +
-		"repeats its default asks for nothing. `--lenient` warns instead. `profile` and `config expand`, which AIPerf has, warn of\n" +
-		"settings that AIPerf takes and does nothing with (`--strict` refuses them), and refuse those that only this program has, and all\n" +
-		"in a CUE file. Of settings that are taken for AIPerf's sake alone every command warns. Warnings about a run are in its `run.json`.\n\n" +
-		"In a sweep a setting is refused where it has an effect in no cell. Where it has one in some cells, a warning says in how many it has\n" +
-		"none: there it is as if nobody had said it, so two values of an axis measure the same load twice. What flags take the effect of in a\n" +
-		"file, such as `cooldown_seconds` beside `--concurrency 4` in place of an axis, is told and not refused.\n\n" +
-		"One thing is said once: `isl` beside `prompts.isl`, `system_prompt` beside `system_prompt_file` or `rate` beside `rate_series` in one\n" +
-		"file is refused with both places. Flags, `--set` and axes are laid over the file: they take the place of either.\n\n" +
+		"A setting that would change nothing is a mistake, in a file, in flags, in `--set` and on an axis. `run`, `validate` and\n" +
+		"`plan` refuse it with its place and exit code 2, before anything is opened; `--lenient` warns instead. A value that repeats\n" +
+		"its default is never refused. `profile` and `config expand`, which AIPerf has too, only warn of settings that AIPerf accepts\n" +
+		"and ignores (`--strict` refuses them). They refuse settings that only this program has, and every such setting in a CUE file.\n" +
+		"All commands warn of settings that are accepted only because AIPerf has them. Warnings about a run are in its `run.json`.\n\n" +
+		"In a sweep, a setting is refused if it has no effect in any cell. If it has an effect in some cells, a warning says in how many\n" +
+		"it has none: there two values of an axis measure the same load twice. If a flag takes away the effect of a setting in the file,\n" +
+		"as `--concurrency 4` in place of an axis does to `cooldown_seconds`, a note says so and nothing is refused.\n\n" +
+		"A value can be given in one place only: `isl` beside `prompts.isl`, `system_prompt` beside `system_prompt_file` or `rate` beside\n" +
+		"`rate_series` in one file is refused, with both places. Flags, `--set` and axes replace what the file says.\n\n" +
 		table([]string{"settings", "need"}, rows)
 }
 

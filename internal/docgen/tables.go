@@ -132,16 +132,18 @@ func Tables(tables []Table) (string, error) {
 	b.WriteString("# Tables\n\n" +
 		"Each table is a file in the result directory, as Parquet, Arrow and CSV as far as `tables.formats` says. A null is a\n" +
 		"value that was not measured or does not apply; it is never 0 and never NaN. Columns ending in `_ns` count nanoseconds on\n" +
-		"the monotonic clock since T0, which is `aiperf.t0_unix_ns` in the file's metadata. Every axis of the sweep is a column `axis_NAME`; `axis_concurrency`,\n" +
+		"the monotonic clock since T0, which is `aiperf.t0_unix_ns` in the file's metadata. Every axis of the sweep has a column `axis_NAME`; `axis_concurrency`,\n" +
 		"`axis_request_rate`, `axis_isl`, `axis_osl`, `axis_model` and `axis_endpoint` are always there. A column keeps its meaning within a schema version, which\n" +
-		"stands in the file's metadata. In a CSV file an apostrophe stands before a text that a spreadsheet would take for a formula (`=`, `+`, `-`, `@`).\n\n" +
-		"Every request that was due has a row in requests, also one that was never sent; [metrics.md](metrics.md#how-requests-end) says\n" +
-		"which of them each count and share is about. Percentiles of the steady window, and averages of times, are those of the requests with `steady`.\n" +
-		"Its rates, and averages and standard deviations of lengths in tokens, weigh every request that succeeded by the part of it, w, that lies between\n" +
-		"`steady_start_ns` and `steady_end_ns`: of an answer that came in several reads what was delivered of it, each event of chunks\n" +
-		"with content, reasoning or tool spread over the time since the read before, those of the first read at their `t_ns`; of any\n" +
-		"other the share of its time from `sent_ns` to `end_ns`. Then request_throughput is Σ w / window, output_token_throughput\n" +
-		"Σ w · osl / window (and the events of answers that were cut off), and the average of a length x Σ w · x / Σ w. In the full window every w is 1.\n\n")
+		"is in the file's metadata. In a CSV file an apostrophe precedes a text that a spreadsheet would take for a formula (`=`, `+`, `-`, `@`).\n\n" +
+		"Every request that was due has a row in requests, even one that was never sent; [metrics.md](metrics.md#how-requests-end) says\n" +
+		"which requests each count and share includes.\n\n" +
+		"Percentiles of the steady window, and averages of times, are those of the requests with `steady`. Its rates, and averages and standard\n" +
+		"deviations of lengths in tokens, weigh each successful request by w, the part of it between `steady_start_ns` and `steady_end_ns`:\n\n" +
+		"- of an answer that came in several reads, the part of its events in chunks (content, reasoning, tool) that arrived then; an event\n" +
+		"  counts as spread over the time since the read before, and those of the first read count at their `t_ns`;\n" +
+		"- of any other answer, the share of its time from `sent_ns` to `end_ns`.\n\n" +
+		"Then request_throughput is Σ w / window, output_token_throughput is Σ w · osl / window (plus the events of answers that were cut off),\n" +
+		"and the average of a length x is Σ w · x / Σ w. In the full window every w is 1.\n\n")
 	b.WriteString(asked())
 	for _, t := range tables {
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n", t.Name, t.Row)
