@@ -28,7 +28,7 @@ func refuseRepeated(blocks []block) error {
 			if times[text]++; times[text] == 2 {
 				found = append(found, &schema.Error{
 					Path: "sweep." + inBody(a.Path), Place: a.Origin.Where,
-					Message: fmt.Sprintf("the value %s is there %d times", shortText(a, i), countOf(a, text)), Hint: repeatHint,
+					Message: fmt.Sprintf("%s is given %d times", shortText(a, i), countOf(a, text)), Hint: repeatHint,
 				})
 				break
 			}

@@ -186,7 +186,7 @@ func TestRefusals(t *testing.T) {
 		},
 		"one value twice": {
 			grid(1, axis(concurrency, "concurrency", 2, 4, 2)),
-			"x.yaml:7:5: sweep.phases.profiling.concurrency: the value 2 is there 2 times | leave one out",
+			"x.yaml:7:5: sweep.phases.profiling.concurrency: 2 is given 2 times | leave one out",
 		},
 		"two spellings": {
 			grid(1, axis(concurrency, "concurrency", 2, 2.0)),

@@ -54,6 +54,11 @@ func TestRewrittenSentencesStayAway(t *testing.T) {
 		"stands there twice",
 		"is there twice",
 		"requests that the server failed / attempted",
+		"no certain winner",
+		"the value decides:",
+		"would settle it",
+		"medians can be relied on",
+		"beyond the 5 % margin",
 		"by how much a number is wrong through the client",
 	}
 	files, root := 0, filepath.Join("..", "..")

@@ -53,6 +53,7 @@ type compareRow struct {
 	TrialsLow  int      `json:"trials_if_equal_from,omitempty"` // how many would show that nothing changed, if nothing did
 	TrialsHigh int      `json:"trials_if_equal_to,omitempty"`
 	Note       string   `json:"note,omitempty"`
+	Undecidable bool `json:"undecidable,omitempty"` // more trials do not decide it
 }
 
 // Doc is the comparison as data: what JSON cannot hold is absent.
@@ -75,7 +76,7 @@ func describeRow(r decide.Row) compareRow {
 		Cell: r.Cell, Metric: r.Key.Tag, Stat: r.Key.Stat, Unit: r.Unit, Window: r.Window, Primary: r.Primary,
 		Baseline: metrics.OrNil(r.Base), Candidate: metrics.OrNil(r.Candidate), Change: metrics.OrNil(r.Change), Low: metrics.OrNil(r.Low), High: metrics.OrNil(r.High),
 		Level: r.Level, P: metrics.OrNil(r.P), Margin: r.Margin, Outcome: string(r.Outcome), Beyond: r.BeyondMargin,
-		Harmless: r.Harmless, N: r.N, Values: r.Count, Worth: r.Effective, Detectable: metrics.OrNil(r.Detectable), MustDetect: r.MustDetect, TrialsLow: r.Trials.Least, TrialsHigh: r.Trials.Most, Note: r.Note,
+		Harmless: r.Harmless, N: r.N, Values: r.Count, Worth: r.Effective, Detectable: metrics.OrNil(r.Detectable), MustDetect: r.MustDetect, TrialsLow: r.Trials.Least, TrialsHigh: r.Trials.Most, Note: r.Note, Undecidable: r.Undecidable,
 	}
 }
 
@@ -106,7 +107,7 @@ func (r *compareRow) row() decide.Row {
 	out := decide.Row{
 		Cell: r.Cell, Key: decide.Key{Tag: r.Metric, Stat: r.Stat}, Header: r.Metric, Unit: r.Unit, Window: r.Window, Primary: r.Primary,
 		Base: orNaN(r.Baseline), Candidate: orNaN(r.Candidate), Change: orNaN(r.Change), Low: orNaN(r.Low), High: orNaN(r.High), Level: r.Level, P: orNaN(r.P), Margin: r.Margin,
-		Outcome: decide.Verdict(r.Outcome), BeyondMargin: r.Beyond, Harmless: r.Harmless, N: r.N, Count: r.Values, Effective: r.Worth, Detectable: orNaN(r.Detectable), MustDetect: r.MustDetect, Note: r.Note,
+		Outcome: decide.Verdict(r.Outcome), BeyondMargin: r.Beyond, Harmless: r.Harmless, N: r.N, Count: r.Values, Effective: r.Worth, Detectable: orNaN(r.Detectable), MustDetect: r.MustDetect, Note: r.Note, Undecidable: r.Undecidable,
 	}
 	if m, ok := metrics.Lookup(r.Metric); ok {
 		out.Header, out.LargerIsBetter = m.Header, m.LargerIsBetter

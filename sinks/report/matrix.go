@@ -331,8 +331,8 @@ func (r *Report) conclusions(s *sheet) {
 			s.wrapped("", line)
 		}
 	}
-	if r.undecided() && r.Plan.Trials < enoughTrials {
-		s.wrapped("", fmt.Sprintf("more trials may decide it: --num-profile-runs %d", enoughTrials))
+	if n := r.wanted(); n > r.Plan.Trials {
+		s.wrapped("", fmt.Sprintf("more trials may decide it: --num-profile-runs %d", n))
 	}
 	if line := r.Results.StoppedEarly(); line != "" {
 		s.wrapped("", line)
@@ -343,11 +343,15 @@ func (r *Report) conclusions(s *sheet) {
 	r.gates(s)
 }
 
-// undecided tells whether more trials may show a best cell.
-func (r *Report) undecided() bool {
-	return slices.ContainsFunc(slices.Concat(r.Results.Best, r.Results.UnderSLO), func(b decide.Best) bool {
-		return !b.Shown && !b.Tie && b.RunnerUp != nil && !b.Trials.Known()
-	})
+// wanted is how many trials may show a best cell, of the answers that are told; 0 where
+// all are decided.
+func (r *Report) wanted() (most int) {
+	for _, b := range r.asked() {
+		if !b.Shown && !b.Tie && b.RunnerUp != nil {
+			most = max(most, b.Trials.Most, enoughTrials)
+		}
+	}
+	return most
 }
 
 // enoughTrials is how many find a difference of a tenth where trials vary by a

@@ -157,17 +157,18 @@ func TestGatesBeyondTheLines(t *testing.T) {
 	gate := &decide.Gate{Gate: sweep.Gate{Expr: "error_rate == 0"}}
 	bound := decide.GateOutcome{Gate: gate, Held: true, State: decide.Held, Note: "as observed; true rate at most 4 %"}
 	plain := decide.GateOutcome{Gate: gate, Held: true, State: decide.Held}
-	missed, open := decide.GateOutcome{Gate: gate, State: decide.Missed, Text: "1 %"}, decide.GateOutcome{Gate: gate, State: decide.Undecided, Text: "2 % [0, 4]", Note: "9 trials would settle it"}
+	missed, open := decide.GateOutcome{Gate: gate, State: decide.Missed, Text: "1 %"}, decide.GateOutcome{Gate: gate, State: decide.Undecided, Text: "2 % [0, 4]", Note: "9 trials decide it: --num-profile-runs 9"}
 	cell := decide.CellResult{Cell: &sweep.Cell{}, Gates: []decide.GateOutcome{bound, bound, bound, plain, bound, bound, bound, plain, open, missed}}
 	r := &Report{
 		Plan:    &sweep.Plan{Gates: []sweep.Gate{gate.Gate}, Experiment: schema.Experiment{GatesUndecided: decide.AsMissed}},
-		Results: &decide.Results{GatesHeld: 8, GatesMissed: 2, GatesUndecided: 1, Cells: []decide.CellResult{cell}},
+		Results: &decide.Results{Level: 0.95, GatesHeld: 8, GatesMissed: 2, GatesUndecided: 1, Cells: []decide.CellResult{cell}},
 	}
 	b := newSheet(0)
 	r.gates(b)
-	want := `gates    8 of 10 passed, 1 missed, 1 not decided (counted as missed)
+	want := `gates    8 of 10 passed, 1 missed, 1 not decided yet (limit inside the 95 %
+         interval); counted as missed
   ✗ error_rate == 0    1 %
-  ? error_rate == 0    2 % [0, 4] (9 trials would settle it)
+  ? error_rate == 0    2 % [0, 4] (9 trials decide it: --num-profile-runs 9)
 `
 	if b.String() != want {
 		t.Errorf("%s\nwant\n%s", b, want)
@@ -197,18 +198,18 @@ func TestReportOnAMatrix(t *testing.T) {
 		}},
 	}
 	r.Results.Cells[0].Gates = []decide.GateOutcome{{Gate: gate, Held: true, State: decide.Held}}
-	r.Results.Cells[1].Gates = []decide.GateOutcome{{Gate: gate, Held: true, State: decide.Undecided, Text: "40 [28, 52]", Note: "about 9 trials would settle it"}}
+	r.Results.Cells[1].Gates = []decide.GateOutcome{{Gate: gate, Held: true, State: decide.Undecided, Text: "40 [28, 52]", Note: "9 trials decide it: --num-profile-runs 9"}}
 	r.Results.Cells[1].Front, r.Results.Cells[0].Front, r.Results.Cells[0].Knee, r.Results.GatesUndecided = decide.OnFront, decide.Dominated, true, 1
 	r.Results.Best = []decide.Best{
 		{Objective: decide.Objective{Name: "throughput"}, Said: "concurrency 16 (741 tok/s)", Shown: true, RunnerUp: &r.Results.Cells[0]},
-		{Objective: decide.Objective{Name: "latency", Key: decide.Key{Tag: "time_to_first_token", Stat: "p99"}}, Said: "no certain winner; concurrency 16 and concurrency 4 may be best (2 trials)", RunnerUp: &r.Results.Cells[0]},
+		{Objective: decide.Objective{Name: "latency", Key: decide.Key{Tag: "time_to_first_token", Stat: "p99"}}, Said: "not decided yet; concurrency 16 and concurrency 4 may be best (2 trials)", RunnerUp: &r.Results.Cells[0]},
 	}
 	var b strings.Builder
 	if err := r.WriteConsole(&b); err != nil {
 		t.Fatal(err)
 	}
 	want := `Best throughput: concurrency 16 (741 tok/s)  2 cells × 2 trials · 14m02s · VALID
-Best latency (TTFT p99): no certain winner; concurrency 16 and concurrency 4 may
+Best latency (TTFT p99): not decided yet; concurrency 16 and concurrency 4 may
 be best (2 trials)
  conc  out tok/s  TTFT p99 ms
  4       702 ± 6       46 ± 2  knee
@@ -216,9 +217,10 @@ be best (2 trials)
 ± 95 % interval · * no row is better in both throughput and latency
 knee: more load adds latency
 more trials may decide it: --num-profile-runs 5
-gates    1 of 2 passed, 1 not decided (the value decides: passed)
-  ? TTFT p99 < 50 ms    40 ms [28, 52] at concurrency 16 (about 9 trials would
-                 settle it)
+gates    1 of 2 passed, 1 not decided yet (limit inside the 95 % interval); by
+         value: passed
+  ? TTFT p99 < 50 ms    40 ms [28, 52] at concurrency 16 (9 trials decide it:
+                 --num-profile-runs 9)
 open     results/m/report.html
 `
 	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(b.String(), "\n")); diff != "" {

@@ -92,7 +92,7 @@ func (r *Report) bestBeside(best []decide.Best) (out []string) {
 		return nil
 	}
 	var said []string
-	at := map[string][]string{}
+	at, end := map[string][]string{}, map[string]string{}
 	for _, b := range best {
 		if !b.Shown || b.Cell == nil {
 			continue
@@ -102,13 +102,17 @@ func (r *Report) bestBeside(best []decide.Best) (out []string) {
 		if at[s] == nil {
 			said = append(said, s)
 		}
-		at[s] = append(at[s], b.Work)
+		at[s], end[s] = append(at[s], b.Work), b.Untested()
 	}
 	for _, s := range said {
+		line := s
 		if work := some(at[s], mostBest); work != "" {
-			s += " at " + work
+			line += " at " + work
 		}
-		out = append(out, s)
+		if end[s] != "" {
+			line += "; " + end[s]
+		}
+		out = append(out, line)
 	}
 	return out
 }
@@ -126,15 +130,24 @@ func (r *Report) asked() []decide.Best {
 	return best
 }
 
-// foldedBest are the answers to one question, in one sentence.
+// foldedBest are the answers to one question, in one sentence. What was not tested beyond
+// them is said once where it is true of all.
 func foldedBest(question string, best []decide.Best) string {
+	end := best[0].Untested()
+	if slices.ContainsFunc(best, func(b decide.Best) bool { return b.Untested() != end }) {
+		end = ""
+	}
 	var said []string
 	at := map[string][]string{}
 	for _, b := range best {
-		if at[b.Said] == nil {
-			said = append(said, b.Said)
+		answer := b.Said
+		if own := b.Untested(); own != end {
+			answer += ", " + own
 		}
-		at[b.Said] = append(at[b.Said], b.Work)
+		if at[answer] == nil {
+			said = append(said, answer)
+		}
+		at[answer] = append(at[answer], b.Work)
 	}
 	var parts []string
 	for i, s := range said {
@@ -150,6 +163,9 @@ func foldedBest(question string, best []decide.Best) string {
 			s = "at " + work + ": " + s
 		}
 		parts = append(parts, s)
+	}
+	if end != "" {
+		parts = append(parts, end)
 	}
 	if strings.HasPrefix(parts[0], "at ") {
 		return question + " " + strings.Join(parts, "; ")
@@ -259,11 +275,14 @@ func (r *Report) goodEnd(before func(a, b float64) bool) (cell *decide.CellResul
 // of the cells, and as what was observed where that is everything.
 func (r *Report) LimitsSentence() string {
 	states := map[decide.State]int{}
-	judged := 0
+	judged, never := 0, 0
 	for i := range r.Results.Cells {
 		for _, s := range r.Results.Cells[i].SLOs {
 			judged++
 			states[s.State]++
+			if s.Undecidable {
+				never++
+			}
 		}
 	}
 	worst, share, ok := r.goodEnd(func(a, b float64) bool { return a < b })
@@ -279,12 +298,18 @@ func (r *Report) LimitsSentence() string {
 		return said
 	}
 	if judged == 1 {
-		how := map[decide.State]string{decide.Held: "as wanted", decide.Missed: "99 % is wanted", decide.Undecided: "99 % is wanted: not decided"}
-		return fmt.Sprintf("%s of the requests met %s (%s)", words.Percent(share.Mean), limits, how[worst.SLOs[0].State])
+		how := map[decide.State]string{decide.Held: "99 % is wanted", decide.Missed: "99 % is wanted", decide.Undecided: "99 % is wanted: not decided yet"}[worst.SLOs[0].State]
+		if never > 0 {
+			how = "99 % is wanted: cannot be decided, " + worst.SLOs[0].Text
+		}
+		return fmt.Sprintf("%s of the requests met %s (%s)", words.Percent(share.Mean), limits, how)
 	}
 	said := fmt.Sprintf("99 %% of the requests met %s in %d of %s", limits, states[decide.Held], words.Count(judged, "cell"))
-	if n := states[decide.Undecided]; n > 0 {
-		said += fmt.Sprintf(", open in %d", n)
+	if n := states[decide.Undecided] - never; n > 0 {
+		said += fmt.Sprintf(", not decided yet in %d", n)
+	}
+	if never > 0 {
+		said += fmt.Sprintf(", cannot be decided in %d (share in doubt)", never)
 	}
 	return said + fmt.Sprintf("; fewest %s at %s", words.Percent(share.Mean), worst.Cell.Short())
 }
@@ -319,14 +344,18 @@ func (r *Report) GatesSentence() string {
 		return ""
 	}
 	all := r.Results.GatesHeld + r.Results.GatesMissed
-	open, taken := 0, 0
+	open, never, taken := 0, 0, 0
 	for i := range r.Results.Cells {
 		for _, g := range r.Results.Cells[i].Gates {
 			if g.State != decide.Undecided {
 				continue
 			}
-			if open++; g.Held {
+			open++
+			if g.Held {
 				taken++
+			}
+			if g.Undecidable {
+				never++
 			}
 		}
 	}
@@ -334,10 +363,16 @@ func (r *Report) GatesSentence() string {
 	if missed := r.Results.GatesMissed - (open - taken); missed > 0 && open > 0 { // without, the rest are missed
 		said += fmt.Sprintf(", %d missed", missed)
 	}
+	if yet := open - never; yet > 0 {
+		said += fmt.Sprintf(", %d not decided yet (limit inside the %.0f %% interval)", yet, 100*r.Results.Level)
+	}
+	if never > 0 {
+		said += fmt.Sprintf(", %d cannot be decided", never)
+	}
 	if open > 0 {
-		how := "the value decides: "
+		how := "; by value: "
 		if s := r.Plan.Experiment.GatesUndecided; s == decide.AsPassed || s == decide.AsMissed {
-			how = "counted as "
+			how = "; counted as "
 		}
 		switch taken {
 		case open:
@@ -347,7 +382,7 @@ func (r *Report) GatesSentence() string {
 		default:
 			how += fmt.Sprintf("%d passed, %d missed", taken, open-taken)
 		}
-		said += fmt.Sprintf(", %d not decided (%s)", open, how)
+		said += how
 	}
 	if s := r.cleanSentence(); s != "" {
 		said += "; " + s

@@ -111,7 +111,7 @@ func Aggregate(p *sweep.Plan, outcomes []Outcome) *Results {
 	for i := range r.Cells {
 		r.Cells[i].SLOs = judgeSLOs(&r.Cells[i])
 	}
-	r.findBest()
+	r.findBest(p)
 	r.compareArms(p)
 	return r
 }

@@ -161,8 +161,8 @@ func TestDoubtDecidesNothing(t *testing.T) {
 	t.Parallel()
 	p := expand(t, loads(3))
 	for clean, want := range map[int]string{
-		1: "Best throughput: not decided; concurrency 1 has 100 tok/s, and nothing else can be ranked: concurrency 2 and concurrency 4 (in doubt by tokens), concurrency 8 (INVALID)",
-		0: "Best throughput: not decided; every cell that may be best is in doubt: concurrency 1, concurrency 2 and concurrency 4 (in doubt by tokens), concurrency 8 (INVALID)",
+		1: "Best throughput: cannot be decided; concurrency 1 has 100 tok/s, and nothing else can be ranked: concurrency 2 and concurrency 4 (in doubt by tokens), concurrency 8 (INVALID)",
+		0: "Best throughput: cannot be decided; every cell that may be best is in doubt: concurrency 1, concurrency 2 and concurrency 4 (in doubt by tokens), concurrency 8 (INVALID)",
 	} {
 		outcomes := measure(p, 0, tokens, ttft)
 		for i := range outcomes {
@@ -184,12 +184,12 @@ func TestDoubtAboutABetterNumber(t *testing.T) {
 	t.Parallel()
 	p := expand(t, loads(3))
 	for _, c := range []struct {
-		doubted int
-		want    string
-		shown   bool
+		doubted    int
+		want, ends string
+		shown      bool
 	}{
-		{3, "Best throughput: not decided; concurrency 4 has ", false},
-		{0, "Best throughput: concurrency 8 (", true},
+		{3, "Best throughput: cannot be decided; concurrency 4 has ", "", false},
+		{0, "Best throughput: concurrency 8 (", "; no higher concurrency was tested", true},
 	} {
 		outcomes := measure(p, 0, tokens, ttft)
 		for i := range outcomes {
@@ -198,7 +198,7 @@ func TestDoubtAboutABetterNumber(t *testing.T) {
 			}
 		}
 		b := decide.Aggregate(p, outcomes).Best[0] // throughput
-		named := "concurrency " + []string{"1", "2", "4", "8"}[c.doubted] + " (in doubt by turnaround)"
+		named := "concurrency " + []string{"1", "2", "4", "8"}[c.doubted] + " (in doubt by turnaround)" + c.ends
 		if !strings.HasPrefix(b.Sentence(), c.want) || !strings.HasSuffix(b.Sentence(), named) || b.Shown != c.shown {
 			t.Errorf("cell %d in doubt: %v %s", c.doubted, b.Shown, b.Sentence())
 		}
@@ -287,13 +287,13 @@ func TestBestIsSaidOnlyWhenShown(t *testing.T) {
 		tokens  []float64
 		want    string
 	}{
-		{"apart", 5, .001, tokens, "Best throughput: concurrency 8 (400 tok/s), 8.11 % [7.74, 8.48] more than concurrency 4"},
+		{"apart", 5, .001, tokens, "Best throughput: concurrency 8 (400 tok/s), 8.11 % [7.74, 8.48] more than concurrency 4; no higher concurrency was tested"},
 		{"two noisy trials", 2, .1, tokens, "Best throughput: concurrency 8 has the best value (416 tok/s); 2 trials are too few to be certain"},
-		{"noisy", 5, .1, tokens, "Best throughput: no certain winner; concurrency 8 and concurrency 4 may be best (5 trials); if they differ as it seems, 65 to 455 trials would show it"},
+		{"noisy", 5, .1, tokens, "Best throughput: not decided yet; concurrency 8 and concurrency 4 may be best (5 trials); if they differ as it seems, 65 to 455 trials show it"},
 		{"one trial", 1, 0, tokens, "Best throughput: concurrency 8 has the best value (400 tok/s); 1 trial is too few to be certain"},
 		{"equal", 5, .001, []float64{100, 200, 400, 400.1}, "Best throughput: a tie, concurrency 8 and concurrency 4 (400 tok/s, less than 1 % apart)"},
-		{"close and noisy", 5, .05, []float64{100, 200, 400, 401}, "Best throughput: no certain winner; concurrency 8 and concurrency 4 may be best (5 trials); the first two differ by less than 1 %"},
-		{"stopped", 5, .01, []float64{0, 0, 0, 400}, "Best throughput: concurrency 8 (400 tok/s), always more than concurrency 1"},
+		{"close and noisy", 5, .05, []float64{100, 200, 400, 401}, "Best throughput: not decided yet; concurrency 8 and concurrency 4 may be best (5 trials); the first two differ by less than 1 %"},
+		{"stopped", 5, .01, []float64{0, 0, 0, 400}, "Best throughput: concurrency 8 (400 tok/s), always more than concurrency 1; no higher concurrency was tested"},
 	} {
 		p := expand(t, loads(c.trials))
 		got := decide.Aggregate(p, jittered(measure(p, 0, c.tokens, ttft), c.scatter)).Best[0].Sentence()
@@ -321,7 +321,7 @@ func TestBestUnderConditions(t *testing.T) {
 		return outcomes
 	}
 	r := decide.Aggregate(p, good(1, 1, 1, .8))
-	if got, want := r.UnderSLO[0].Sentence(), "Best within the limits: concurrency 4 (370 tok/s), 89.7 % more than concurrency 2"; got != want {
+	if got, want := r.UnderSLO[0].Sentence(), "Best throughput within the limits: concurrency 4 (370 tok/s), 89.7 % more than concurrency 2"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if got := marks(r); !strings.Contains(got, "throughput |") || !strings.HasSuffix(got, "throughput"+decide.WithoutLimits) || strings.Count(got, "throughput") != 2 {
@@ -336,6 +336,51 @@ func TestBestUnderConditions(t *testing.T) {
 	}
 	if bare := decide.Aggregate(expand(t, loads(1)), nil); len(bare.UnderSLO) > 0 || bare.Cells[0].Status != decide.NotRun {
 		t.Errorf("without runs: %+v", bare)
+	}
+}
+
+// A best cell with the highest load says that no higher one was tested; one below it, and
+// one above which a load was measured that cannot be used, does not.
+func TestNoHigherLoadWasTested(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		tokens  []float64
+		slo     float64
+		invalid bool
+		want    string
+	}{
+		"highest":         {tokens, 0, false, "no higher concurrency was tested"},
+		"middle":          {[]float64{100, 195, 400, 370}, 0, false, ""},
+		"invalid above":   {tokens, 0, true, ""},
+		"limits, highest": {tokens, 100, false, "no higher concurrency was tested, so more may be possible"},
+		"limits, middle":  {tokens, 60, false, ""},
+	} {
+		d := loads(5)
+		if c.slo > 0 {
+			d.SLOs = map[string]float64{"time_to_first_token": c.slo}
+		}
+		p := expand(t, d)
+		outcomes := measure(p, .001, c.tokens, ttft)
+		for i := range outcomes {
+			o := &outcomes[i]
+			top := o.Run.Cell.Index == 3
+			share := 1.0
+			if top && c.slo == 60 {
+				share = .5
+			}
+			o.Summaries[0].Stats = append(o.Summaries[0].Stats, metrics.Stat{Tag: "good_request_fraction", Unit: "ratio", Scalar: true, Avg: share})
+			if top && c.invalid {
+				o.Verdict = validity.Invalid
+			}
+		}
+		r := decide.Aggregate(p, outcomes)
+		b := r.Best[0]
+		if c.slo > 0 {
+			b = r.UnderSLO[0]
+		}
+		if got := b.Untested(); got != c.want {
+			t.Errorf("%s: %q, want %q: %s", name, got, c.want, b.Sentence())
+		}
 	}
 }
 
@@ -357,7 +402,7 @@ func TestBestNeedsTheLimitsShown(t *testing.T) {
 		{[]float64{held, held, held, missed}, true, ": concurrency 4 (370 tok/s), 89.7 % more than concurrency 2", -1},
 		{[]float64{held, held, held, open}, false, ": concurrency 4 meets them (370 tok/s); concurrency 8 may, too", -1},
 		{[]float64{held, open, held, missed}, true, ": concurrency 4 (370 tok/s), 270 % more than concurrency 1", -1},
-		{[]float64{open, open, missed, missed}, false, ": not certain; concurrency 2 and concurrency 1 may meet them", -1},
+		{[]float64{open, open, missed, missed}, false, ": not decided yet; concurrency 2 and concurrency 1 may meet them", -1},
 		{[]float64{missed, missed, missed, missed}, false, ": no cell meets them", -1},
 		{[]float64{held, held, held, missed}, false, ": concurrency 2 meets them (195 tok/s); concurrency 4 may, too", 2},
 		{[]float64{held, held, held, missed}, true, ": concurrency 4 (370 tok/s), 89.7 % more than concurrency 2", 3},
@@ -395,7 +440,7 @@ func TestTooFewRequestsForTheLimits(t *testing.T) {
 		full.Stats = append(full.Stats, metrics.Stat{Tag: "good_request_fraction", Unit: "ratio", Scalar: true, Avg: 1})
 	}
 	b := decide.Aggregate(p, outcomes).UnderSLO[0]
-	for _, want := range []string{"not certain; 4 cells may meet them: raise requests (99 % takes 368, a cell has 300)"} {
+	for _, want := range []string{"not decided yet; 4 cells may meet them: raise requests (99 % takes 368, a cell has 300)"} {
 		if b.Shown || !strings.Contains(b.Sentence(), want) {
 			t.Errorf("%v, %s\nwant %s", b.Shown, b.Sentence(), want)
 		}
@@ -500,11 +545,11 @@ func TestGates(t *testing.T) {
 		note string
 	}{
 		{"time_to_first_token.p99 < 60", "held held held missed", "45.0 [44.9, 45.1]", ""},
-		{"time_to_first_token.p99 < 45", "held held held? missed", "45.0 [44.9, 45.1]", "too close to the limit to say how many trials would settle it"},
-		{"time_to_first_token.p99 < 45.01", "held held held? missed", "45.0 [44.9, 45.1]", "102 to 729 trials would settle it"},
+		{"time_to_first_token.p99 < 45", "held held held? missed", "45.0 [44.9, 45.1]", "too close to the limit to say how many trials decide it"},
+		{"time_to_first_token.p99 < 45.01", "held held held? missed", "45.0 [44.9, 45.1]", "102 to 729 trials decide it: --num-profile-runs 729"},
 		{"error_rate == 0", "held held held held", "0 [0, 0.00735]", "as observed; true rate at most 0.735 %"},
 		{"error_rate < 0.1", "held held held held", "0 [0, 0.00735]", ""},
-		{"error_rate < 0.001", "held? held? held? held?", "0 [0, 0.00735]", "at least 37 trials would settle it"},
+		{"error_rate < 0.001", "held? held? held? held?", "0 [0, 0.00735]", "at least 37 trials decide it: --num-profile-runs 37"},
 		{"error_request_count == 0", "held held held held", "0 [0, 0.738]", "as observed, by value"},
 		{"concurrency < 4 || output_token_throughput > 390", "held held missed held", "370 [369, 371]", ""},
 		{"time_to_first_token.p99 < 40 + 2*concurrency && output_token_throughput/concurrency > 60", "held held held missed", "45.0 [44.9, 45.1], 370 [369, 371]", ""},

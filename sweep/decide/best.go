@@ -11,6 +11,7 @@ import (
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep"
 )
 
 // Best is the answer to "which cell is best at this work", or why there is none.
@@ -25,15 +26,17 @@ type Best struct {
 	Tie       bool          // those of MayBe are shown to be equal
 	Trials    Trials        // how many would show it, if the cells differ as it seems
 	Said      string        // the answer: "concurrency 8 (400 tok/s), 8.11 % more than concurrency 4"
+	Top       string        // the load axis on which no more was tested, in words: "concurrency"; "" where more was
 	Lead      string        // of one that is shown, beside no doubt: "concurrency 8 (400 tok/s)"
 }
 
-// Question is what is answered: "Best throughput", "Best within the limits".
+// Question is what is answered: "Best throughput", "Best throughput within the limits".
 func (b Best) Question() string {
+	question := "Best " + b.Objective.called()
 	if b.Limits {
-		return "Best within the limits"
+		question += " within the limits"
 	}
-	return "Best " + b.Objective.called()
+	return question
 }
 
 // Sentence is the question with its answer.
@@ -42,12 +45,48 @@ func (b Best) Sentence() string {
 	if b.Work != "" {
 		question += " at " + b.Work
 	}
-	return question + ": " + b.Said
+	said := question + ": " + b.Said
+	if end := b.Untested(); end != "" {
+		said += "; " + end
+	}
+	return said
+}
+
+// Untested says that the cell has the highest load of all, so that a better one may lie
+// beyond; "" where it does not.
+func (b Best) Untested() string {
+	switch {
+	case b.Top == "":
+		return ""
+	case b.Limits:
+		return "no higher " + b.Top + " was tested, so more may be possible"
+	}
+	return "no higher " + b.Top + " was tested"
+}
+
+// top is the axis on which a shown best cell has the highest load of the cells that differ
+// from it in nothing else; "" where a higher one was measured, or the load is no axis.
+func (r *Results) top(p *sweep.Plan, b Best) string {
+	if !b.Shown || b.Objective.Direction != stats.Maximise {
+		return ""
+	}
+	for k, a := range p.Axes {
+		axis := loadAxis(a)
+		if axis == "" {
+			continue
+		}
+		for _, line := range lines(r.measured(), k) {
+			if last := len(line) - 1; last > 0 && line[last] == b.Cell {
+				return strings.ReplaceAll(axis, "_", " ")
+			}
+		}
+	}
+	return ""
 }
 
 // findBest ranks the cells that do the same work by each objective, and by throughput
 // among those whose SLOs and gates hold. The parts share the level, as objectives do.
-func (r *Results) findBest() {
+func (r *Results) findBest(p *sweep.Plan) {
 	parts := slices.DeleteFunc(byWork(r.measured()), func(cells []*CellResult) bool { return len(cells) < 2 })
 	if len(parts) == 0 {
 		return
@@ -64,6 +103,7 @@ func (r *Results) findBest() {
 		for _, o := range r.Objectives {
 			doubtful := inDoubt(o, measured, all)
 			b := rank(o, ranked, doubtful, bestAlpha/float64(len(r.Objectives)*len(parts)))
+			b.Top = r.top(p, b)
 			if b.Work = work; b.Shown && len(hiding(doubtful)) == 0 {
 				b.Cell.BestFor = append(b.Cell.BestFor, o.Name)
 			}
@@ -71,7 +111,7 @@ func (r *Results) findBest() {
 		}
 		if limited {
 			b, certain := withinLimits(r.Objectives[0], ranked, measured, all, bestAlpha/float64(len(parts)))
-			b.Work, b.Limits = work, true
+			b.Work, b.Limits, b.Top = work, true, r.top(p, b)
 			r.UnderSLO = append(r.UnderSLO, b)
 			whole = whole && certain
 		}
@@ -120,7 +160,7 @@ func withinLimits(o Objective, cells, measured, ranked []*CellResult, alpha floa
 		if len(ahead) > 2 {
 			may = words.Count(len(ahead), "cell")
 		}
-		b.Said = "not certain; " + may + " may meet them" + tooFew(ahead)
+		b.Said = "not decided yet; " + may + " may meet them" + tooFew(ahead)
 		return b, certain
 	}
 	b.Said = fmt.Sprintf("%s meets them (%s); %s may, too%s", nameOf(b.Cell), leaders(o, []*CellResult{b.Cell})[0].text(o), some(ahead), tooFew(ahead))
@@ -236,14 +276,14 @@ func rank(o Objective, among []*CellResult, doubts []doubt, alpha float64) Best 
 	if len(order) == 0 {
 		b.Said = "no cell meets them"
 		if len(doubts) > 0 {
-			b.Said = "not decided; every cell that may be best is in doubt: " + saidOf(doubts)
+			b.Said = "cannot be decided; every cell that may be best is in doubt: " + saidOf(doubts)
 		}
 		return b
 	}
 	b.Cell = order[0].cell
 	name, value := nameOf(b.Cell), order[0].text(o)
 	if len(order) == 1 && len(hiding(doubts)) > 0 {
-		b.Said = fmt.Sprintf("not decided; %s has %s, and nothing else can be ranked: %s", name, value, saidOf(doubts))
+		b.Said = fmt.Sprintf("cannot be decided; %s has %s, and nothing else can be ranked: %s", name, value, saidOf(doubts))
 		return b
 	}
 	if len(order) == 1 {
@@ -255,7 +295,7 @@ func rank(o Objective, among []*CellResult, doubts []doubt, alpha float64) Best 
 		return b
 	}
 	if ahead := noWorse(o, order[0], hiding(doubts)); len(ahead) > 0 {
-		b.Said = fmt.Sprintf("not decided; %s has %s, but a value at least as good is in doubt: %s", name, value, saidOf(ahead))
+		b.Said = fmt.Sprintf("cannot be decided; %s has %s, but a value at least as good is in doubt: %s", name, value, saidOf(ahead))
 		return b
 	}
 	b.RunnerUp = order[1].cell
@@ -338,10 +378,10 @@ func (b *Best) undecided(order []contender, weakest contrast) string {
 	if b.Tie = equals; equals {
 		return fmt.Sprintf("a tie, %s (%s, less than %.0f %% apart)", names, order[0].text(b.Objective), 100*margin)
 	}
-	said := fmt.Sprintf("no certain winner; %s may be best (%s)", names, words.Count(weakest.N, "trial"))
+	said := fmt.Sprintf("not decided yet; %s may be best (%s)", names, words.Count(weakest.N, "trial"))
 	switch {
 	case b.Trials.Known():
-		return fmt.Sprintf("%s; if they differ as it seems, %s would show it", said, b.Trials)
+		return fmt.Sprintf("%s; if they differ as it seems, %s show it", said, b.Trials)
 	case !weakest.signs && weakest.Mean <= math.Log1p(margin):
 		return fmt.Sprintf("%s; the first two differ by less than %.0f %%", said, 100*margin)
 	}

@@ -19,7 +19,9 @@ type GateOutcome struct {
 	State State
 	Held  bool   // what follows for the exit code: the state, or by the policy where it is UNDECIDED
 	Text  string // "140 [131, 149]" per statistic; what was missing otherwise
-	Note  string // "as observed, by value", "9 to 30 trials would settle it", "upper bound 8.8 %"; "" if there is none
+	Note  string // "as observed, by value", "9 to 30 trials decide it: --num-profile-runs 30", "upper bound 8.8 %"; "" if there is none
+
+	Undecidable bool // UNDECIDED, and more trials do not decide it: Note, or Text, says why
 }
 
 // Policies for a gate that the intervals leave open (gates_undecided).
@@ -65,7 +67,7 @@ func (g *Gate) judge(c *CellResult) GateOutcome {
 	out := GateOutcome{Gate: g, State: Missed, Text: text}
 	if missing {
 		if slices.ContainsFunc(g.refs, func(k Key) bool { return c.Taint(k).Gone() }) {
-			out.State = Undecided // not the server's doing
+			out.State, out.Undecidable = Undecided, true // not the server's doing
 		}
 		return out
 	}
@@ -80,7 +82,7 @@ func (g *Gate) judge(c *CellResult) GateOutcome {
 	case c.Trials == 1 || c.Trials < stats.FewestTrials && at.without():
 		out.Note = at.ofOneTrial()
 		if at.undecided(held) {
-			out.State, out.Note = Undecided, "requests were cut off before it was known: a longer grace_period decides it"
+			out.State, out.Undecidable, out.Note = Undecided, true, "requests were cut off before it was known: a longer grace_period decides it"
 		}
 	case all || none:
 	case held && at.onlyAtTheBound():
@@ -90,7 +92,7 @@ func (g *Gate) judge(c *CellResult) GateOutcome {
 	}
 	for _, k := range g.refs {
 		if t := c.Taint(k); !t.None() {
-			out.State, out.Note = Undecided, k.Spoken()+" is "+t.Sentence()
+			out.State, out.Undecidable, out.Note = Undecided, true, k.Spoken()+" is "+t.Sentence()
 		}
 	}
 	return out
@@ -279,7 +281,8 @@ func (e evidence) wouldSettle(trials int) string {
 	}
 	for i, x := range e.estimates { // beside its bound a share's interval shrinks as 1/n
 		if kind := kindOf(e.gate.refs[i]); (kind == metrics.Share || kind == metrics.Events) && (x.Mean == x.Low || x.Mean == x.High) {
-			return fmt.Sprintf("at least %d trials would settle it", int(math.Ceil(float64(trials)/lo)))
+			n := int(math.Ceil(float64(trials) / lo))
+			return fmt.Sprintf("at least %d trials decide it: --num-profile-runs %d", n, n)
 		}
 	}
 	settled := trialsBetween(1, float64(trials-1), trials, func(sd float64) (int, bool) {
@@ -291,7 +294,7 @@ func (e evidence) wouldSettle(trials int) string {
 		return 0, false
 	})
 	if !settled.Known() {
-		return "too close to the limit to say how many trials would settle it"
+		return "too close to the limit to say how many trials decide it"
 	}
-	return settled.String() + " would settle it"
+	return fmt.Sprintf("%s decide it: --num-profile-runs %d", settled, settled.Most)
 }

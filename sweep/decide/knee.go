@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -29,21 +30,29 @@ func (r *Results) markKnees(p *sweep.Plan, curve []Objective) {
 		return
 	}
 	for k, a := range p.Axes {
-		if !sweep.AxisNamed(a.Path[strings.LastIndex(a.Path, ".")+1:]).Load {
+		if loadAxis(a) == "" {
 			continue
 		}
-		for _, line := range r.lines(k) {
+		for _, line := range lines(r.ranked(), k) {
 			r.markKnee(line, k, curve)
 		}
 	}
 }
 
-// lines groups the measured cells by their place on all axes but k, each line
+// loadAxis is the name of an axis of which more is more load, "" for others.
+func loadAxis(a schema.Axis) string {
+	if axis := sweep.AxisNamed(a.Path[strings.LastIndex(a.Path, ".")+1:]); axis.Load {
+		return axis.Name
+	}
+	return ""
+}
+
+// lines groups cells by their place on all axes but k, each line
 // in order of load. Cells whose load is not a positive number are left out.
-func (r *Results) lines(k int) [][]*CellResult {
+func lines(cells []*CellResult, k int) [][]*CellResult {
 	var order []string
 	of := map[string][]*CellResult{}
-	for _, c := range r.ranked() {
+	for _, c := range cells {
 		if load := loadOf(c.Cell, k); !(load > 0) {
 			continue
 		}

@@ -32,6 +32,8 @@ type SLOOutcome struct {
 	State     State
 	Held      bool   // by the value, where the interval leaves it open
 	Text      string // "99.6 % [99.2, 99.8]"
+
+	Undecidable bool // UNDECIDED because the share is in doubt, not for want of requests
 }
 
 // judgeSLOs asks whether 99 % of all attempted requests met every limit: never
@@ -81,6 +83,7 @@ func judgeSLOs(c *CellResult) []SLOOutcome {
 		if out.State == Held || t.Level == validity.Wrong || t.Check == validity.Lateness { // a share in doubt holds nothing; that it misses may still be seen
 			out.State = Undecided
 		}
+		out.Undecidable = out.State == Undecided
 		out.Held = out.Held && t.Check != validity.Backlog // a load that is not kept up with holds nothing
 	}
 	return []SLOOutcome{out}
