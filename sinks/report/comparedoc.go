@@ -28,32 +28,32 @@ type compareDoc struct {
 }
 
 type compareRow struct {
-	Cell       string   `json:"cell"`
-	Metric     string   `json:"metric"`
-	Stat       string   `json:"stat"`
-	Unit       string   `json:"unit"`
-	Window     string   `json:"window"`
-	Primary    bool     `json:"primary"`
-	Baseline   *float64 `json:"baseline,omitempty"` // absent where there is none, or it is infinite
-	Candidate  *float64 `json:"candidate,omitempty"`
-	Change     *float64 `json:"change,omitempty"` // candidate/baseline − 1
-	Low        *float64 `json:"low,omitempty"`
-	High       *float64 `json:"high,omitempty"`
-	Level      float64  `json:"level"`
-	P          *float64 `json:"p,omitempty"`
-	Margin     float64  `json:"margin"`
-	Outcome    string   `json:"outcome"`
-	Beyond     bool     `json:"beyond_margin"`
-	Harmless   bool     `json:"harm_ruled_out"`
-	N          int      `json:"n"`
-	Values     float64  `json:"values,omitempty"` // of a percentile in a run, the fewest of any, and how many independent ones they are worth
-	Worth      float64  `json:"values_worth,omitempty"`
-	Detectable *float64 `json:"detectable,omitempty"`
-	MustDetect float64  `json:"must_detect,omitempty"`
-	TrialsLow  int      `json:"trials_if_equal_from,omitempty"` // how many would show that nothing changed, if nothing did
-	TrialsHigh int      `json:"trials_if_equal_to,omitempty"`
-	Note       string   `json:"note,omitempty"`
-	Undecidable bool `json:"undecidable,omitempty"` // more trials do not decide it
+	Cell        string   `json:"cell"`
+	Metric      string   `json:"metric"`
+	Stat        string   `json:"stat"`
+	Unit        string   `json:"unit"`
+	Window      string   `json:"window"`
+	Primary     bool     `json:"primary"`
+	Baseline    *float64 `json:"baseline,omitempty"` // absent where there is none, or it is infinite
+	Candidate   *float64 `json:"candidate,omitempty"`
+	Change      *float64 `json:"change,omitempty"` // candidate/baseline − 1
+	Low         *float64 `json:"low,omitempty"`
+	High        *float64 `json:"high,omitempty"`
+	Level       float64  `json:"level"`
+	P           *float64 `json:"p,omitempty"`
+	Margin      float64  `json:"margin"`
+	Outcome     string   `json:"outcome"`
+	Beyond      bool     `json:"beyond_margin"`
+	Harmless    bool     `json:"harm_ruled_out"`
+	N           int      `json:"n"`
+	Values      float64  `json:"values,omitempty"` // of a percentile in a run, the fewest of any, and how many independent ones they are worth
+	Worth       float64  `json:"values_worth,omitempty"`
+	Detectable  *float64 `json:"detectable,omitempty"`
+	MustDetect  float64  `json:"must_detect,omitempty"`
+	TrialsLow   int      `json:"trials_if_equal_from,omitempty"` // how many would show that nothing changed, if nothing did
+	TrialsHigh  int      `json:"trials_if_equal_to,omitempty"`
+	Note        string   `json:"note,omitempty"`
+	Undecidable bool     `json:"undecidable,omitempty"` // more trials do not decide it
 }
 
 // Doc is the comparison as data: what JSON cannot hold is absent.
