@@ -151,6 +151,10 @@ func (r *runner) read(m *measured, rep *RunReport) (*reading, error) {
 	}
 	rep.Censored = censored(c.Censoring())
 	rep.Warnings = append(rep.Warnings, parts.Notes()...)
+	if err := r.readServers(m.run, rep); err != nil {
+		files.Abort()
+		return nil, err
+	}
 	out := &reading{summaries: c.Summaries(), parts: parts.Parts(), sample: s.sorted(), evidence: e, files: files}
 	beside.Wait()
 	if err := errors.Join(digestErr, recordsErr); err != nil {
@@ -206,6 +210,9 @@ func (r *runner) summarize(run sweep.Run, rep *RunReport) (*reading, error) {
 		return nil
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := r.readServers(run, rep); err != nil {
 		return nil, err
 	}
 	return &reading{summaries: c.Summaries(), parts: parts.Parts(), sample: s.sorted()}, nil

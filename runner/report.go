@@ -59,6 +59,7 @@ type RunReport struct {
 	system int64 // tokens of the system prompt that was asked for
 
 	records string // SHA-256 of the run's records, where this process has read them
+	servers []serverFigures
 }
 
 // PhaseReport is what one phase did; times in ns since Started.

@@ -43,6 +43,7 @@ func (r *runner) tables() sinks.TablesInput {
 		if o.Interrupted { // figures of a part of a run are those of no trial
 			continue
 		}
+		in.Metrics = append(in.Metrics, serverMetrics(place(o.Run), rep.servers)...)
 		for i := range o.Summaries {
 			in.Metrics = append(in.Metrics, runMetrics(place(o.Run), &o.Summaries[i], o.Taints)...)
 		}

@@ -202,7 +202,7 @@ func metricColumns() []column[MetricRow] {
 	type m = MetricRow
 	return []column[m]{
 		word("level", "what the row is about: run or cell; target or model: the requests to one of several targets, or of one of several models, in a run or, where trial is null, over the trials of a cell", func(m *m) *string { return &m.Level }),
-		word("part", "of a row about a target or a model: its address as in requests, or its name", func(m *m) *string { return &m.Part }),
+		word("part", "of a row about a target or a model: its address as in requests, or its name; of a server's figure (server_running and so on): its page of metrics", func(m *m) *string { return &m.Part }),
 		word("span", "full or steady: the requests and the time that it is about", func(m *m) *string { return &m.Window }),
 		word("metric", "tag of the metric", func(m *m) *string { return &m.Metric }),
 		word("stat", "statistic: avg, p50, p99, …", func(m *m) *string { return &m.Stat }),
@@ -214,7 +214,7 @@ func metricColumns() []column[MetricRow] {
 		count("n", "how many values it rests on; null for a figure of a whole run, such as a throughput", "", Int64, func(m *m) *int64 { return &m.N }),
 		real("n_effective", "how many independent values that is worth", "", func(m *m) *float64 { return &m.NEff }),
 		maybe("certified", "true when the sample is large enough for the percentile; of a mean, when no value is more than a tenth of the sum", func(m *m) *int64 { return &m.Certified }),
-		word("method", "linear: a percentile as numpy computes it; over trials log_t: the geometric mean with Student's interval of the logarithms; t: the mean with Student's interval; korn_graubard: a pooled share; garwood: a mean count; bounds: trials of the same value, which shared reads leave open", func(m *m) *string { return &m.Method }),
+		word("method", "linear: a percentile as numpy computes it; over trials log_t: the geometric mean with Student's interval of the logarithms; t: the mean with Student's interval; korn_graubard: a pooled share; garwood: a mean count; bounds: trials of the same value, which shared reads leave open; of a server's figure time_weighted: a gauge; increase: what a counter grew by from the last look before the span to the first after it; bucket_edges: a histogram, whose percentiles are only known to lie from ci_low to ci_high", func(m *m) *string { return &m.Method }),
 		word("taint", "the check that touches the number and how badly: \"coalesced: doubtful\", \"turnaround: invalid\" (such a number is in no estimate), of a cell \"turnaround: invalid in 2 of 5 trials\"; empty where none does", func(m *m) *string { return &m.Taint }),
 	}
 }

@@ -162,6 +162,16 @@ func (w *Stream[R]) Discard() error {
 	return os.Remove(w.path)
 }
 
+// Each hands out what was sampled in the run of folder dir, in batches, with times in ns
+// since the run's T0. A run that sampled nothing has none.
+func (s Series[R]) Each(dir string, fn func([]R) error) error {
+	err := s.read(filepath.Join(dir, resultdir.StreamOf(s.name)), func(RunMeta) error { return nil }, fn)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // fold writes the table of what the runs sampled; none where they sampled nothing.
 func (s Series[R]) fold(set *tableSet, runs []RunJournal) error {
 	var out *table[R]

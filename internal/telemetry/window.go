@@ -62,6 +62,7 @@ type Figure struct {
 	Source, Server, Metric string
 	Word                   Word
 	Stats                  []Stat
+	Method                 string
 	Looks                  int // in the window, about its edges included
 	Resets                 int // of counters: the server began anew
 }
@@ -91,6 +92,7 @@ func (r *Readings) Window(from, to int64) (out []Figure) {
 				}
 			}
 		}
+		out = append(out, shares(out, source)...)
 	}
 	return out
 }
@@ -111,23 +113,52 @@ func (r *readings) figure(m Meaning, w Word, from, to int64) (Figure, bool) {
 		if len(tracks) == 0 {
 			return f, false
 		}
-		f.Stats = r.gauge(m, tracks, max(from, start), min(to, end))
+		start = max(from, start)
+		if i, _ := slices.BinarySearch(r.looks, from); r.looks[min(i, len(r.looks)-1)] < to {
+			start = r.looks[min(i, len(r.looks)-1)] // what was read before the window began says nothing of it
+		}
+		f.Stats, f.Method = r.gauge(m, tracks, start, min(to, end)), "time_weighted"
 	case Histogram:
 		buckets := r.tracks(m, Bucket)
 		if len(buckets) == 0 {
 			return f, false
 		}
-		f.Stats = r.histogram(m, start, end)
+		f.Stats, f.Method = r.histogram(m, start, end), "bucket_edges"
 	default:
 		tracks := r.tracks(m, kind, Counter, Unknown)
 		if len(tracks) == 0 {
 			return f, false
 		}
 		total, resets := grown(m, tracks, start, end)
-		f.Resets = resets
+		f.Resets, f.Method = resets, "increase"
 		f.Stats = []Stat{known("sum", total), known("rate", total/(float64(end-start)/1e9))}
 	}
 	return f, len(f.Stats) > 0
+}
+
+// shares are the ratios of a source's counters: of what was looked up, how much was found.
+func shares(figures []Figure, source string) (out []Figure) {
+	sum := func(word string) (Figure, float64) {
+		for _, f := range figures {
+			if f.Source == source && f.Word.Name == word {
+				return f, f.Stats[0].Value
+			}
+		}
+		return Figure{}, 0
+	}
+	for _, s := range []struct{ name, part, whole, doc string }{
+		{"prefix_hit_rate", "prefix_hits", "prefix_queries", "share of the prompt tokens that the prefix cache had"},
+		{"spec_accept", "spec_accepted", "spec_drafted", "share of the drafted tokens that were accepted"},
+	} {
+		f, part := sum(s.part)
+		_, whole := sum(s.whole)
+		if f.Source == "" || !(whole > 0) {
+			continue
+		}
+		f.Word, f.Stats = Word{s.name, "ratio", Gauge, s.doc}, []Stat{known("avg", part/whole)}
+		out = append(out, f)
+	}
+	return out
 }
 
 func known(name string, v float64) Stat { return Stat{name, v, math.NaN(), math.NaN()} }

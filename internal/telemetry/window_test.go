@@ -168,6 +168,17 @@ func TestWindow(t *testing.T) {
 			0, 2 * second,
 			[]string{"queue_time sum=3 rate=1.5"},
 		},
+		{
+			"shares of counters",
+			[]row{
+				{0, "vllm:prefix_cache_queries_total", "", "counter", 0},
+				{0, "vllm:prefix_cache_hits_total", "", "counter", 0},
+				{1, "vllm:prefix_cache_queries_total", "", "counter", 40},
+				{1, "vllm:prefix_cache_hits_total", "", "counter", 10},
+			},
+			0, second,
+			[]string{"prefix_hits sum=10 rate=10", "prefix_queries sum=40 rate=40", "prefix_hit_rate avg=0.25"},
+		},
 		{"one look is not enough", []row{{0, running, "", "gauge", 1}}, 0, second, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,0 +1,59 @@
+package runner
+
+import (
+	"math"
+	"path/filepath"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/telemetry"
+	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// serverFigures are what servers' pages of metrics said over a window of a run.
+type serverFigures struct {
+	window  string
+	figures []telemetry.Figure
+}
+
+// readServers goes through what was sampled of servers in a run.
+func (r *runner) readServers(run sweep.Run, rep *RunReport) error {
+	var all telemetry.Readings
+	err := sinks.Telemetry().Each(filepath.Join(r.dir.Path, run.Dir), func(rows []sinks.Sample) error {
+		for i := range rows {
+			all.Add(telemetry.Sample(rows[i]))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	rep.servers = nil
+	if start, end, ok := rep.window(); ok {
+		rep.servers = append(rep.servers, serverFigures{"full", all.Window(start, end)})
+	}
+	if start, end, ok := rep.steady(); ok {
+		rep.servers = append(rep.servers, serverFigures{"steady", all.Window(start, end)})
+	}
+	return nil
+}
+
+// serverMetrics are the rows of a run about its servers. Of a percentile of a histogram
+// the ends of the interval are the edges of its bucket.
+func serverMetrics(at sinks.Place, servers []serverFigures) (rows []sinks.MetricRow) {
+	for _, s := range servers {
+		for _, f := range s.figures {
+			for _, k := range f.Stats {
+				row := sinks.MetricRow{
+					Place: at, Level: "run", Part: f.Source, Window: s.window, Metric: "server_" + f.Word.Name, Stat: k.Name, Value: k.Value, Unit: unitOf(k.Name, f.Word.Unit),
+					Low: k.Low, High: k.High, CV: math.NaN(), N: int64(f.Looks), NEff: math.NaN(), Certified: record.None, Method: f.Method,
+				}
+				if k.Name == "rate" && row.Unit != "" {
+					row.Unit += "/s"
+				}
+				rows = append(rows, row)
+			}
+		}
+	}
+	return rows
+}
