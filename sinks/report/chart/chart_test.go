@@ -481,3 +481,19 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// Of values of which half are 0 the line begins at half of the requests, so that the axis
+// can be logarithmic.
+func TestZerosInADistribution(t *testing.T) {
+	t.Parallel()
+	got := positive(steps([]float64{0, 0, 1, 50}))
+	want := []draw.Point{draw.At(1, 50, ""), draw.At(1, 75, ""), draw.At(50, 100, "")}
+	for i, q := range got {
+		if len(got) != len(want) || q.X != want[i].X || q.Y != want[i].Y {
+			t.Fatalf("%v, want %v", got, want)
+		}
+	}
+	if all := positive(steps([]float64{0, 0})); len(all) != 3 {
+		t.Errorf("of nothing but zeros %v is left", all)
+	}
+}

@@ -42,7 +42,7 @@ func ecdf(d *Data, _ *Cell) ([]draw.Panel, string) {
 				if len(values) < distributed {
 					continue
 				}
-				p.Series = append(p.Series, draw.Series{Name: d.Label(c), Silent: true, With: i + 1, Ink: draw.Nth(i), Dash: k, Line: true, Bare: true, Points: steps(values)})
+				p.Series = append(p.Series, draw.Series{Name: d.Label(c), Silent: true, With: i + 1, Ink: draw.Nth(i), Dash: k, Line: true, Bare: true, Points: positive(steps(values))})
 			}
 		}
 		if len(p.Series) > 0 {
@@ -105,6 +105,18 @@ func steps(values []float64) []draw.Point {
 		out = append(out, draw.At(values[i], 100*float64(i+1)/float64(n), ""))
 	}
 	return out
+}
+
+// positive begins a line above 0, which has no place on a logarithmic axis, at the share of
+// what is 0; a line that has nothing else stays.
+func positive(pts []draw.Point) []draw.Point {
+	i := slices.IndexFunc(pts, func(p draw.Point) bool { return p.X > 0 })
+	if i <= 0 {
+		return pts
+	}
+	pts = pts[i-1:]
+	pts[0].X = pts[1].X
+	return pts
 }
 
 // lengths is chart 12: what was asked for, what was sent and what came.

@@ -28,7 +28,7 @@ func telemetry(d *Data, c *Cell) ([]draw.Panel, string) {
 	case err != nil:
 		return nil, err.Error()
 	}
-	shown, held := map[strip]map[string][]draw.Point{}, map[string]float64{}
+	shown, held, end := map[strip]map[string][]draw.Point{}, map[string]float64{}, 0.0
 	for i := range t.N {
 		if text(t, "cell", i) != c.ID || number(t, "trial", i) > 0 || text(t, "kind", i) != "gauge" {
 			continue
@@ -41,6 +41,7 @@ func telemetry(d *Data, c *Cell) ([]draw.Panel, string) {
 			shown[s] = map[string][]draw.Point{}
 		}
 		at, v, name := number(t, "t_ns", i)/1e9, number(t, "value", i), text(t, "source", i)
+		end = max(end, at)
 		if l := text(t, "labels", i); l != "" {
 			name += " " + l
 		}
@@ -59,7 +60,11 @@ func telemetry(d *Data, c *Cell) ([]draw.Panel, string) {
 	for _, s := range order[:min(len(order), 5)] {
 		p := draw.Panel{Y: draw.Axis{Label: s.label, Zero: true}}
 		for k, name := range slices.Sorted(maps.Keys(shown[s])) {
-			p.Series = append(p.Series, draw.Series{Name: name, Ink: draw.Nth(k), Line: true, Bare: true, Points: shown[s][name]})
+			pts := shown[s][name]
+			if v, ok := held[s.label+" "+name]; ok && s.holds {
+				pts = append(pts, draw.At(end, v, ""))
+			}
+			p.Series = append(p.Series, draw.Series{Name: name, Silent: len(shown[s]) == 1, Ink: draw.Nth(k), Line: true, Bare: true, Points: pts})
 		}
 		out = append(out, p)
 	}

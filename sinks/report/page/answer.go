@@ -111,7 +111,11 @@ func figuresOf(d *chart.Data, c *chart.Cell) string {
 	var medians []string
 	for _, tag := range []string{metrics.TimeToFirstToken, metrics.InterTokenLatency, metrics.RequestLatency} {
 		if s := d.Get(c, tag, "p50"); usable(s) && len(medians) < 2 && (s.Value > 0 || tag != metrics.InterTokenLatency) {
-			medians = append(medians, metrics.Series(tag, "")+" of "+interval(s)+" ms")
+			value := words.Millis(s.Value)
+			if b := bounds(s); b != "" {
+				value = interval(s) + " ms"
+			}
+			medians = append(medians, metrics.Series(tag, "")+" of "+value)
 		}
 	}
 	switch {

@@ -25,7 +25,7 @@ const (
 	dataMost   = 100       // rows of numbers below a chart
 	barsMost   = 200       // bars of the timeline of the only cell: each is a line of the file
 	barsOfSlot = 60        // of one slot: more could not be told apart
-	barsTold   = 40        // bars of a chart that the numbers below it tell
+	barsTold   = 20        // bars of a chart that the numbers below it tell
 	textLimit  = 400
 	slowestFew = 5
 )
@@ -119,7 +119,11 @@ func pictured(c *draw.Chart, width float64) Chart { return sized(c, draw.SizeIn(
 func sized(c *draw.Chart, size draw.Size) Chart {
 	out := Chart{ID: c.ID, Title: c.Title, Whole: size.W == Broad, SVG: template.HTML(draw.Inline(c, size)), Narrow: narrow(c)}
 	rows, most := 0, dataMost
-	if s := c.Panels[0].Series; len(s) > 0 && len(s[0].Rects) > barsTold { // a picture of single requests
+	bars := 0
+	for _, s := range c.Panels[0].Series {
+		bars += len(s.Rects)
+	}
+	if bars > barsTold { // a picture of single requests
 		most = barsTold
 	}
 	for i := range c.Panels {
@@ -437,6 +441,7 @@ func thin(c *draw.Chart, most, ofSlot int) *draw.Chart {
 	slices.Sort(begins)
 	end := begins[most-1]
 	p.Series, p.Marks = slices.Clone(p.Series), nil
+	p.X.Label, _, _ = strings.Cut(p.X.Label, " (the first")
 	used := 0.0 // slots that still have a bar
 	for k := range p.Series {
 		p.Series[k].Rects = slices.DeleteFunc(slices.Clone(p.Series[k].Rects), func(r draw.Rect) bool { return r.X0 > end })

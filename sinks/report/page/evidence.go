@@ -1,6 +1,7 @@
 package page
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -299,6 +300,9 @@ func (p *Page) source(dir, name string) {
 	b, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		return
+	}
+	if short := new(bytes.Buffer); name == resultdir.ResolvedName && json.Indent(short, b, "", " ") == nil {
+		b = short.Bytes()
 	}
 	text := words.Clean(string(b))
 	if len(text) > sourceMost {

@@ -193,7 +193,7 @@ func (p *Page) figures(d *chart.Data) {
 		if low > high {
 			continue
 		}
-		t := Tile{Label: m.label, Value: words.Number(low) + " " + m.unit}
+		t := Tile{Label: m.label, Value: words.Amount(low, m.unit)}
 		switch a, b := words.Number(low), words.Number(high); {
 		case a != b:
 			t.Value = a + " to " + b + " " + m.unit

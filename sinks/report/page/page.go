@@ -152,7 +152,12 @@ func Of(d *chart.Data, said []string) ([]byte, error) {
 }
 
 // parsed is the template; it is part of the program, so that it parses.
-var parsed = template.Must(template.New("page").Parse(markup))
+var parsed = template.Must(template.New("page").Funcs(template.FuncMap{"plain": plain}).Parse(markup))
+
+// plain makes text harmless between tags, where quotes are what they are.
+func plain(text string) template.HTML {
+	return template.HTML(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text))
+}
 
 func (p *Page) render() ([]byte, error) {
 	css := strings.NewReplacer("LIGHT", draw.ThemeVariables(draw.Light), "DARK", draw.ThemeVariables(draw.Dark)).Replace(style) + draw.Variables()

@@ -66,8 +66,12 @@ func svg(b *bytes.Buffer, c *Chart, size Size, style string) {
 	if slices.ContainsFunc(shapes, func(s shape) bool { return s.link != "" }) {
 		role = "group" // an image has nothing in it that can be followed
 	}
-	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="chart f-muted" viewBox="0 0 %s %s" width="%s" height="%s" role="%s" aria-label="%s">`,
-		w, h, w, h, role, esc(c.Title+". "+c.Question))
+	space := "" // which HTML knows
+	if style != "" {
+		space = ` xmlns="http://www.w3.org/2000/svg"`
+	}
+	fmt.Fprintf(b, `<svg%s class="chart f-muted" viewBox="0 0 %s %s" width="%s" height="%s" role="%s" aria-label="%s">`,
+		space, w, h, w, h, role, esc(c.Title+". "+c.Question))
 	b.WriteString(style)
 	clips := clipPaths(b, c, shapes)
 	if style == "" {
@@ -78,7 +82,7 @@ func svg(b *bytes.Buffer, c *Chart, size Size, style string) {
 		if n > 2 {
 			groupSVG(b, shapes[i:i+n], clips)
 		} else {
-			n = strokes(shapes[i:])
+			n = same(shapes[i:])
 			paintSVG(b, shapes[i:i+n], clips)
 		}
 		i += n
@@ -120,15 +124,15 @@ func alike(shapes []shape) int {
 	return n
 }
 
-// strokes is how many of the first shapes are lines that differ in nothing but place: those
-// of a grid, the parts of a whisker. They are one path.
-func strokes(shapes []shape) int {
+// same is how many of the first shapes differ in nothing but place, and say nothing: the
+// lines of a grid, the parts of a whisker, the signs of a narrow chart. They are one path.
+func same(shapes []shape) int {
 	a := &shapes[0]
 	n := 1
-	for a.kind == pathKind && a.title == "" && a.link == "" && n < len(shapes) {
+	for a.kind != textKind && a.title == "" && a.link == "" && n < len(shapes) {
 		s := &shapes[n]
 		sameClip := s.clip == a.clip || s.clip != nil && a.clip != nil && *s.clip == *a.clip
-		if s.kind != pathKind || s.title != "" || s.link != "" || s.stroke != a.stroke || s.width != a.width || s.dash != a.dash || s.series != a.series || !sameClip {
+		if s.kind != a.kind || s.title != "" || s.link != "" || s.fill != a.fill || s.stroke != a.stroke || s.shade != a.shade || s.width != a.width || s.dash != a.dash || s.series != a.series || !sameClip {
 			break
 		}
 		n++
@@ -171,7 +175,7 @@ func groupSVG(b *bytes.Buffer, shapes []shape, clips map[box]string) {
 	b.WriteString("</g>")
 }
 
-// paintSVG paints a shape, or several strokes as one.
+// paintSVG paints a shape, or several that are the same as one.
 func paintSVG(b *bytes.Buffer, shapes []shape, clips map[box]string) {
 	s := &shapes[0]
 	if s.link != "" {
@@ -250,7 +254,7 @@ func textSVG(b *bytes.Buffer, s *shape) {
 	if s.anchor != "start" {
 		classes = append(classes, s.anchor[:1])
 	}
-	fmt.Fprintf(b, `<text x="%s" y="%s"`, num(p.x), num(p.y))
+	fmt.Fprintf(b, `<text x="%.0f" y="%.0f"`, p.x, p.y)
 	if len(classes) > 0 {
 		fmt.Fprintf(b, ` class="%s"`, strings.Join(classes, " "))
 	}
