@@ -148,7 +148,7 @@ func (c *compared) publish(a *app, p *argv.Line, undecided string, asJSON bool) 
 	if asJSON {
 		return a.writeDoc(c.Doc())
 	}
-	if err := c.WriteConsole(a.Out, report.Screen{Width: widthOf(a.Out), All: p.Has("all")}); err != nil {
+	if err := c.WriteConsole(a.Out, report.Screen{Width: screenWidth(a.Out), All: p.Has("all")}); err != nil {
 		return err
 	}
 	if p.Has("aa") {

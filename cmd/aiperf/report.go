@@ -37,7 +37,9 @@ func (a *app) report(res *runner.Result, asJSON, ours bool) error {
 	case !ours:
 		return a.verdictLine(res)
 	}
-	return res.Report().WriteConsole(a.Out)
+	r := res.Report()
+	r.Width = screenWidth(a.Out)
+	return r.WriteConsole(a.Out)
 }
 
 // verdictLine says on stderr what AIPerf's words have no room for.

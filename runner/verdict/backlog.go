@@ -172,7 +172,7 @@ func backlog(p *PhaseEvidence) (Reading, bool) {
 		r.Warn = never
 		r.Detail = fmt.Sprintf("too short to tell whether the server keeps up: early answers took %s, and requests were sent for %s", words.Millis(b.early), words.Millis(b.sending))
 	case b.share() > b.limit():
-		r.Detail = words.Percent(b.share()) + " more requests were waiting at the end than the answers explain"
+		r.Detail = words.Percent(b.share()) + " of the requests were in a queue when the last one was due"
 		r.So = ": the server did not keep up; latencies grow with the length of the run"
 	default:
 		r.Detail = fmt.Sprintf("%.0f of %s were open when the last one was due, as the length of the answers explains", b.waiting, words.Count(int64(b.came), "request"))
@@ -201,7 +201,7 @@ func fallenBehind(e *PlanEvidence) []Reading {
 		d := stats.OneSample(c.Backlogs)
 		low, high := d.Interval(0.95)
 		r := Reading{Value: d.Mean, Warn: max(backlogLimit, c.BacklogLimit), Fail: never, Try: keepUpTry, At: []Spot{{c.Index, WholeCell}}}
-		r.Detail = fmt.Sprintf("cell %s: %s of the requests [%s, %s] were waiting at the end beyond what the answers explain (%s)",
+		r.Detail = fmt.Sprintf("cell %s: %s of the requests [%s, %s] were in a queue when the last one was due (%s)",
 			c.Label, words.Percent(d.Mean), words.Percent(low), words.Percent(high), words.Count(d.N, "trial"))
 		r.So = ": the server does not keep up with this load"
 		out = append(out, r)

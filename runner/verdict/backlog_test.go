@@ -306,7 +306,7 @@ func TestBacklogOfArrivalsThatWereNeverSent(t *testing.T) {
 		t.Fatalf("half of the load: %v %+v", ok, r)
 	}
 	e.Phases[0].Result.Skipped = map[string]int64{"stopped": 100}
-	if r, _ := backlog(e.Phases[0]); r.crossed() != Degraded || r.Detail+r.So != "16.7 % more requests were waiting at the end than the answers explain: the server did not keep up; latencies grow with the length of the run" {
+	if r, _ := backlog(e.Phases[0]); r.crossed() != Degraded || r.Detail+r.So != "16.7 % of the requests were in a queue when the last one was due: the server did not keep up; latencies grow with the length of the run" {
 		t.Errorf("100 of 600 never had a slot: %+v", r)
 	}
 }
@@ -323,7 +323,7 @@ func TestBacklogOverTrials(t *testing.T) {
 		said  string
 	}{
 		{[]CellEvidence{cell("a", 0.01, 0.12, 0.02)}, Valid, "cell a: 5.00 %"},
-		{[]CellEvidence{cell("a", 0.01, 0.02), cell("b", 0.2, 0.22, 0.21)}, Degraded, "cell b: 21.0 % of the requests [18.5 %, 23.5 %] were waiting at the end beyond what the answers explain (3 trials): the server does not keep up with this load"},
+		{[]CellEvidence{cell("a", 0.01, 0.02), cell("b", 0.2, 0.22, 0.21)}, Degraded, "cell b: 21.0 % of the requests [18.5 %, 23.5 %] were in a queue when the last one was due (3 trials): the server does not keep up with this load"},
 	} {
 		for _, f := range JudgePlan(&PlanEvidence{Cells: c.cells}, nil) {
 			if f.Check == validity.Backlog && (f.Verdict != c.want || !strings.HasPrefix(f.Detail, c.said)) {

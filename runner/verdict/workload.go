@@ -18,7 +18,7 @@ import (
 // asked. They never make a run INVALID: its numbers are right, of another thing.
 var workloads = []Check{
 	{
-		ID: "errors", Limits: "DEGRADED above 0.001", Try: "look at error_message in the requests table",
+		ID: "errors", Limits: "DEGRADED above 0.001", Try: "the server's log; the table requests has each error_message",
 		Kind: Workload, Unit: "ratio", Touches: []string{answers}, Reads: "how requests ended",
 		Doc:  "share of requests that failed at the server",
 		Read: perPhase(errorShare),
@@ -104,7 +104,7 @@ func errorShare(p *PhaseEvidence) (Reading, bool) {
 	}
 	return Reading{
 		Value: float64(failed) / float64(n), Warn: 0.001, Fail: 0.05, Detail: said,
-		Try: "look at error_message in the requests table",
+		Try: "the server's log; the table requests has each error_message",
 	}, true
 }
 

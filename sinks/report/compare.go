@@ -520,7 +520,7 @@ func remark(r decide.Row) string {
 	case r.Harmless && r.Gain():
 		return "better, but under " + margin
 	case r.Harmless:
-		return "worse by " + margin + " at most"
+		return "not worse (95 % sure)" // one-sided, which the interval beside it is not
 	}
 	return "not decided yet"
 }

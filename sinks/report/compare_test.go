@@ -93,14 +93,14 @@ func TestComparisonInASentence(t *testing.T) {
 	says("after| is worse than before in out tok/s, better in out tok/s: WORSE", "out tok/s −9.1 % [−11.7, −6.5] in 1 of 2 · out tok/s +20.0 % [−11.7, −6.5] in 1 of 2")
 	c.Rows[0].Outcome, c.Rows[0].Harmless = decide.Unclear, true
 	c.Rows[1].Harmless = true
-	says("after| is faster than before in 1 of 2 workloads: BETTER", "out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s worse by 5 % at most in 1 of 2")
+	says("after| is faster than before in 1 of 2 workloads: BETTER", "out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not worse (95 % sure) in 1 of 2")
 	c.Rows[0].Harmless = false
 	says("not decided yet between before and after|: open in out tok/s: UNDECIDED", "out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not decided yet (−9 %) in 1 of 2")
 	c.Rows = c.Rows[:1]
 	c.Rows[0].Outcome, c.Rows[0].Harmless = decide.Equivalent, true
 	says("after| and before are equal within 5 %: EQUIVALENT", "out tok/s equal within 5 %")
 	c.Rows[0].Outcome = decide.Unclear
-	says("after| is not worse than before by more than 5 %: NOT WORSE", "out tok/s worse by 5 % at most")
+	says("after| is not worse than before by more than 5 %: NOT WORSE", "out tok/s not worse (95 % sure)")
 	c.Rows[0].Low, c.Rows[0].High = .01, .09
 	says("after| is not worse than before by more than 5 %: NOT WORSE", "out tok/s better, but under 5 %")
 	c.Rows[0].Harmless, c.Rows[0].Undecidable, c.Rows[0].Note = false, true, "0 on both sides in every trial"

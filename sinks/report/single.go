@@ -333,7 +333,7 @@ func (r *Report) good(s *sheet) {
 	if share.Open > 0 {
 		met, part, speed = met+" to "+count(most), part+" to "+words.Percent(most), speed+" to "+words.Number(rate.Avg+rate.Open)
 	}
-	text := fmt.Sprintf("%s of %s (%s)%s met ", met, words.Count(all, "request"), part, r.doubtfulMean(metrics.GoodRequestFraction))
+	text := fmt.Sprintf("%s of %s (%s)%s met ", met, words.Count(all, "request"), part, strings.TrimSpace(r.doubtfulMean(metrics.GoodRequestFraction)))
 	limits := "the limits"
 	if c := r.Plan.Cells; len(c) > 0 && c[0].Resolved != nil {
 		limits = r.limits(c[0])
