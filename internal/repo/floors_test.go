@@ -60,7 +60,7 @@ internal/stats:
 internal/suggest:
 internal/gclimit:
 internal/resultdir: internal/atomicfile internal/diag internal/secret internal/sampled internal/validity
-internal/telemetry: internal/alarm
+internal/telemetry: internal/alarm internal/stats
 internal/validity:
 internal/words:
 loadgen/dataset/chatlog: loadgen/dataset/files loadgen/dataset/trace loadgen/tokenizer

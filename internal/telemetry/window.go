@@ -67,8 +67,8 @@ type Figure struct {
 	Resets                 int // of counters: the server began anew
 }
 
-// Stat is a statistic. Of a percentile of a histogram the value is not known: Low and High
-// are the edges of its bucket; NaN otherwise.
+// Stat is a statistic. A percentile of a histogram is an estimate, NaN where there is none,
+// that lies between Low and High, the edges of its bucket; these are NaN of all others.
 type Stat struct {
 	Name             string
 	Value, Low, High float64
@@ -123,13 +123,14 @@ func (r *readings) figure(m Meaning, w Word, from, to int64) (Figure, bool) {
 		if len(buckets) == 0 {
 			return f, false
 		}
-		f.Stats, f.Method = r.histogram(m, start, end), "bucket_edges"
+		f.Stats, f.Method = r.histogram(m, r.looks[lo:hi+1]), "bucket_edges"
 	default:
 		tracks := r.tracks(m, kind, Counter, Unknown)
 		if len(tracks) == 0 {
 			return f, false
 		}
-		total, resets := grown(m, tracks, start, end)
+		curve, resets := grown(tracks, r.looks[lo:hi+1])
+		total := curve[len(curve)-1] * cmp.Or(m.Scale, 1)
 		f.Resets, f.Method = resets, "increase"
 		f.Stats = []Stat{known("sum", total), known("rate", total/(float64(end-start)/1e9))}
 	}
@@ -283,7 +284,7 @@ func (r *readings) gauge(m Meaning, groups map[string][]*track, from, to int64) 
 	return out
 }
 
-var quantiles = []struct {
+var quantiles = [3]struct {
 	name string
 	q    float64
 }{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}}
@@ -304,76 +305,96 @@ func (r *readings) dark(at int64) bool {
 	return k < 0 || r.gaps[i] > r.looks[k]
 }
 
-// grown is by how much counters grew between two moments. One that falls began anew:
-// what it says then is what it grew by since.
-func grown(m Meaning, groups map[string][]*track, from, to int64) (total float64, resets int) {
+// grown is by how much counters had grown at each look since the first. One that falls
+// began anew: what it says then is what it grew by since.
+func grown(groups map[string][]*track, looks []int64) (curve []float64, resets int) {
+	curve = make([]float64, len(looks))
 	for _, tracks := range groups {
-		most, again := 0.0, 0
+		most, again := make([]float64, len(looks)), 0
 		for _, t := range tracks {
-			n, k := t.grown(from, to)
-			most, again = max(most, n), max(again, k)
+			own, k := t.grown(looks)
+			again = max(again, k)
+			for i, v := range own {
+				most[i] = max(most[i], v)
+			}
 		}
-		total += most
+		for i, v := range most {
+			curve[i] += v
+		}
 		resets += again
 	}
-	return total * cmp.Or(m.Scale, 1), resets
+	return curve, resets
 }
 
-func (t *track) grown(from, to int64) (total float64, resets int) {
-	last := t.value(from)
+func (t *track) grown(looks []int64) (curve []float64, resets int) {
+	curve = make([]float64, len(looks))
+	last, total := t.value(looks[0]), 0.0
 	if math.IsNaN(last) { // it appears within the window, and so began at 0
 		last = 0
 	}
-	i, _ := slices.BinarySearch(t.at, from+1)
-	for ; i < len(t.at) && t.at[i] <= to; i++ {
-		switch v := t.v[i]; {
-		case math.IsNaN(v): // gone: should it come back lower, it began anew
-			continue
-		case v < last:
-			resets++
-			total += v
-			last = v
-		default:
+	next, _ := slices.BinarySearch(t.at, looks[0]+1)
+	for i, at := range looks {
+		for ; next < len(t.at) && t.at[next] <= at; next++ {
+			v := t.v[next]
+			if math.IsNaN(v) { // gone: should it come back lower, it began anew
+				continue
+			}
+			if v < last {
+				resets++
+				last = 0
+			}
 			total += v - last
 			last = v
 		}
+		curve[i] = total
 	}
-	return total, resets
+	return curve, resets
 }
 
-// histogram is how many values came, their mean, and for percentiles the edges of the
-// bucket that each lies in: where it lies between them nobody said.
-func (r *readings) histogram(m Meaning, from, to int64) []Stat {
-	byEdge := map[float64]float64{}
-	for _, tracks := range r.tracks(m, Bucket) {
-		edges := map[float64][]*track{}
+// histogram is how many values came, their sum and mean, and of percentiles AIPerf's
+// estimate with the edges of the bucket that it must lie in.
+func (r *readings) histogram(m Meaning, looks []int64) []Stat {
+	groups := map[float64]map[string][]*track{}
+	for name, tracks := range r.tracks(m, Bucket) {
 		for _, t := range tracks {
-			if le, err := strconv.ParseFloat(t.labels["le"], 64); err == nil {
-				edges[le] = append(edges[le], t)
+			le, err := strconv.ParseFloat(t.labels["le"], 64)
+			if err != nil || math.IsNaN(le) {
+				continue
 			}
-		}
-		for le, same := range edges {
-			n, _ := grown(Meaning{}, map[string][]*track{"": same}, from, to)
-			byEdge[le] += n
+			if groups[le] == nil {
+				groups[le] = map[string][]*track{}
+			}
+			groups[le][name] = append(groups[le][name], t)
 		}
 	}
-	count, _ := grown(Meaning{}, r.tracks(m, Count), from, to)
-	sum, _ := grown(m, r.tracks(m, Sum), from, to)
+	counts, _ := grown(r.tracks(m, Count), looks)
+	sums, _ := grown(r.tracks(m, Sum), looks)
+	last, scale := len(looks)-1, cmp.Or(m.Scale, 1)
+	count := counts[last]
 	if count <= 0 {
 		return nil
 	}
-	scale := cmp.Or(m.Scale, 1)
-	out := []Stat{known("count", count), known("sum", sum), known("avg", sum/count)}
-	edges := slices.Sorted(maps.Keys(byEdge))
-	for _, q := range quantiles {
-		low := 0.0
-		for _, le := range edges {
-			if byEdge[le] >= q.q*count {
-				out = append(out, Stat{q.name, math.NaN(), low * scale, le * scale})
-				break
-			}
-			low = le
+	o := observed{edges: slices.Sorted(maps.Keys(groups)), counts: make([][]float64, len(looks)), sums: sums}
+	o.edges = append(slices.DeleteFunc(o.edges, func(le float64) bool { return math.IsInf(le, 1) }), math.Inf(1))
+	for i, le := range o.edges {
+		curve := counts
+		if i < len(o.edges)-1 {
+			curve, _ = grown(groups[le], looks)
 		}
+		for k := range looks {
+			o.counts[k] = append(o.counts[k], curve[k])
+		}
+	}
+	out := []Stat{known("count", count), known("sum", sums[last]*scale), known("avg", sums[last]*scale/count)}
+	estimates := o.estimate(quantiles[0].q, quantiles[1].q, quantiles[2].q)
+	for k, q := range quantiles {
+		i := slices.IndexFunc(o.counts[last], func(n float64) bool { return n >= q.q*count })
+		low, high := o.bounds(i)
+		s := Stat{q.name, math.NaN(), low * scale, high * scale}
+		if estimates != nil {
+			s.Value = min(max(estimates[k], low), high) * scale
+		}
+		out = append(out, s)
 	}
 	return out
 }

@@ -15,8 +15,8 @@ func figuresOf(r *telemetry.Readings, from, to int64) (out []string) {
 	for _, f := range r.Window(from, to) {
 		line := f.Word.Name
 		for _, s := range f.Stats {
-			if math.IsNaN(s.Value) {
-				line += fmt.Sprintf(" %s=%g..%g", s.Name, s.Low, s.High)
+			if !math.IsNaN(s.Low) {
+				line += fmt.Sprintf(" %s=%.3g in %g..%g", s.Name, s.Value, s.Low, s.High)
 			} else {
 				line += fmt.Sprintf(" %s=%g", s.Name, s.Value)
 			}
@@ -154,7 +154,7 @@ func TestWindow(t *testing.T) {
 				{1, ttft, "", "sum", 25},
 			},
 			0, second,
-			[]string{"ttft count=100 sum=25 avg=0.25 p50=0..0.3 p90=0.3..0.5 p99=0.5..+Inf"},
+			[]string{"ttft count=100 sum=25 avg=0.25 p50=0.239 in 0..0.3 p90=0.439 in 0.3..0.5 p99=0.876 in 0.5..+Inf"},
 		},
 		{
 			"sums of a histogram count tokens",
