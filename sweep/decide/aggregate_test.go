@@ -266,6 +266,10 @@ func TestKneePerLine(t *testing.T) {
 	if got, want := r.Cells[0].Reason, "knee: 100 % more load gave 5 % more throughput, and time_to_first_token.p90 is 2.0 times that of a, concurrency 1"; got != want {
 		t.Errorf("reason: %q, want %q", got, want)
 	}
+	flat := decide.Aggregate(p, measure(p, .001, []float64{200, 100, 200, 400, 100, 200}, []float64{80, 40, 41, 41, 40, 41}))
+	if got, want := flat.Cells[0].Reason, "knee: 100 % more load gave no more throughput, and "; !strings.HasPrefix(got, want) {
+		t.Errorf("reason: %q, want %q", got, want)
+	}
 }
 
 func marksOf(r *decide.Results, has func(*decide.CellResult) bool) string {

@@ -111,8 +111,12 @@ func (r *Results) markKnee(line []*CellResult, k int, curve []Objective) {
 		}
 		if load > 0 && gain/load < kneeElasticity && slower {
 			c.Knee = true
-			c.Reason = fmt.Sprintf("knee: %.0f %% more load gave %.0f %% more throughput, and %s is %.1f times that of %s",
-				100*load, 100*gain, y.Spoken(), now.Mean/low.Mean, base.Cell.Short())
+			gave := fmt.Sprintf("%.0f %% more", 100*gain)
+			if gain < 0.005 {
+				gave = "no more"
+			}
+			c.Reason = fmt.Sprintf("knee: %.0f %% more load gave %s throughput, and %s is %.1f times that of %s",
+				100*load, gave, y.Spoken(), now.Mean/low.Mean, base.Cell.Short())
 			return
 		}
 	}

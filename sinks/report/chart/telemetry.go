@@ -64,7 +64,10 @@ func telemetry(d *Data, c *Cell) ([]draw.Panel, string) {
 			if v, ok := held[s.label+" "+name]; ok && s.holds {
 				pts = append(pts, draw.At(end, v, ""))
 			}
-			p.Series = append(p.Series, draw.Series{Name: name, Silent: len(shown[s]) == 1, Ink: draw.Nth(k), Line: true, Bare: true, Points: pts})
+			if len(shown[s]) == 1 { // the only one needs no name
+				name = ""
+			}
+			p.Series = append(p.Series, draw.Series{Name: name, Ink: draw.Nth(k), Line: true, Bare: true, Points: pts})
 		}
 		out = append(out, p)
 	}

@@ -179,6 +179,21 @@ func TestNoWordLiesOnAnything(t *testing.T) {
 	}
 }
 
+// A line of a footer ends with a dot between two things and does not begin with one.
+func TestNoLineBeginsWithADot(t *testing.T) {
+	t.Parallel()
+	c, ends := sample(), 0
+	for width := 240.0; width < 345; width += 5 {
+		doc := string(draw.SVG(c, draw.SizeIn(width, c), draw.Light))
+		if ends += strings.Count(doc, " ·<"); strings.Contains(doc, ">·") {
+			t.Errorf("%.0f pixels wide: a line begins with a dot", width)
+		}
+	}
+	if ends == 0 {
+		t.Error("no line was broken at a dot")
+	}
+}
+
 // Values far apart have a logarithmic axis, which says so.
 func TestWideAxis(t *testing.T) {
 	t.Parallel()

@@ -78,7 +78,8 @@ func (r *ruler) width(s string, size float64, bold bool) float64 {
 func (r *ruler) wrap(s string, size float64, bold bool, width float64) []string {
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(s) {
+	for _, word := range strings.Fields(strings.ReplaceAll(s, Break, "\x00· ")) { // no line begins with a dot
+		word = strings.ReplaceAll(word, "\x00", " ")
 		if next := strings.TrimSpace(line + " " + word); line == "" || r.room(next, size, bold) <= width {
 			line = next
 			continue
