@@ -17,10 +17,10 @@ import (
 
 const rootHelp = `aiperf measures LLM inference servers, and says how far to trust each result.
 
-Start with
-  aiperf run examples/experiments/quickstart.cue   on the built-in server
+Start with (mock: is the built-in server)
+  aiperf profile -m demo -u mock: --streaming --request-count 200
   aiperf profile -m MODEL -u URL --streaming --concurrency 8
-  aiperf config init > my.cue                      a file to start from
+  aiperf config init compare > ab.cue       then aiperf run ab.cue
 
 Commands{{range .VisibleCommands}}{{if not .Category}}
   {{printf "%-12s" .Name}} {{.Usage}}{{end}}{{end}}

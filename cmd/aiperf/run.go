@@ -46,7 +46,7 @@ var runCommand = command{
 results/NAME-TIME/. Ctrl-C waits for open requests and keeps what was measured;
 a second one stops at once.
 
-  aiperf run examples/experiments/quickstart.cue
+  aiperf config init compare > ab.cue; aiperf run ab.cue
   aiperf run sweep.cue --url http://localhost:8000 --artifact-dir out
   aiperf run sweep.cue --artifact-dir out --resume    after a crash or Ctrl-C`,
 	flags: measureFlags, settings: true, files: true,
