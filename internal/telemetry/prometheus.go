@@ -80,8 +80,7 @@ func Parse(body []byte) (*Page, error) {
 	}
 	page := &Page{}
 	plain, units := page.normal(body)
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader(plain))
+	byName, err := families(plain)
 	if err != nil {
 		var at expfmt.ParseError
 		if errors.As(err, &at) {
@@ -89,7 +88,7 @@ func Parse(body []byte) (*Page, error) {
 		}
 		return nil, &NotPrometheusError{"the page is not Prometheus text: " + short(err.Error())}
 	}
-	for name, f := range families {
+	for name, f := range byName {
 		if strings.HasSuffix(name, "_created") { // when a series began, by another clock
 			continue
 		}
@@ -99,6 +98,18 @@ func Parse(body []byte) (*Page, error) {
 	slices.Sort(page.Doubts)
 	page.Doubts = slices.Compact(page.Doubts)
 	return page, nil
+}
+
+// families is what expfmt reads of a page. expfmt panics at some malformed pages, such as
+// a sample without a name behind a type: {}0.
+func families(text []byte) (out map[string]*dto.MetricFamily, err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("its labels or names are malformed")
+		}
+	}()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	return parser.TextToMetricFamilies(bytes.NewReader(text))
 }
 
 // isObject tells a JSON object from a sample whose name is quoted: {"name",label="x"} 1.
