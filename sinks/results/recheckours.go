@@ -77,7 +77,8 @@ func (v metricValue) in(summaries []metrics.Summary) float64 {
 	return math.NaN()
 }
 
-// rowsOfRuns are the rows of whole runs, by cell and trial.
+// rowsOfRuns are the rows of whole runs, by cell and trial, without what servers said of
+// themselves, which is in no record.
 func rowsOfRuns(dir string) (map[[2]int][]metricValue, error) {
 	t, err := sinks.ReadTable(dir, "metrics", among("cell_index", "trial", "level", "span", "metric", "stat", "value"))
 	if err != nil {
@@ -85,7 +86,7 @@ func rowsOfRuns(dir string) (map[[2]int][]metricValue, error) {
 	}
 	rows := map[[2]int][]metricValue{}
 	for i := range t.N {
-		if text(t, "level", i) == "run" {
+		if _, known := metrics.Lookup(text(t, "metric", i)); known && text(t, "level", i) == "run" {
 			at := [2]int{number(t, "cell_index", i), number(t, "trial", i)}
 			rows[at] = append(rows[at], metricValue{text(t, "span", i), text(t, "metric", i), text(t, "stat", i), float(t, "value", i)})
 		}
