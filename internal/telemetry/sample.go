@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"encoding/json"
+	"strings"
 )
 
 // Sample is one figure at one moment.
@@ -57,7 +58,11 @@ func Labels(pairs [][2]string) string {
 	return string(append(b, '}'))
 }
 
+// appendJSON writes s as JSON does; most labels need no escape.
 func appendJSON(b []byte, s string) []byte {
+	if !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(`"\<>&`, c) }) {
+		return append(append(append(b, '"'), s...), '"')
+	}
 	q, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // a string

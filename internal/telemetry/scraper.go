@@ -22,8 +22,8 @@ const (
 	lookTimeout  = time.Second      // one look
 	longestPause = 10 * time.Second // between looks at a source that does not answer
 	// budget bounds what a large page costs: the next look waits so many times as long
-	// as the work of the last one, which is then at most 0.5 % of a core.
-	budget = 200
+	// as the work of the last one, which is then at most 1 % of a core.
+	budget = 100
 )
 
 // What a Scraper says of its own looks, in Prometheus' words. Up is 1 when the page was
