@@ -23,6 +23,7 @@ import (
 	"aiperf.dev/aiperf/sinks/report/page"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
+	"aiperf.dev/aiperf/sweep/source"
 )
 
 // manyRequests is from where on memory is given back between the steps.
@@ -34,6 +35,7 @@ const manyRequests = 20_000
 func (r *runner) finish() error {
 	defer gclimit.Writing()()
 	res := r.result
+	res.Search = source.Found(r.plan, res.Outcomes)
 	res.Results = decide.Aggregate(r.plan, res.Outcomes)
 	res.PlanFindings = verdict.JudgePlan(r.planEvidence(), r.plan.Experiment.Verdict)
 	if MarkByPlan(res.Outcomes, res.PlanFindings) {
@@ -114,7 +116,7 @@ func (res *Result) worstRun() (worst verdict.Verdict) {
 		o := &res.Outcomes[i]
 		rep := res.Reports[o.Run.ID]
 		switch {
-		case rep == nil:
+		case rep == nil, !res.counts(o.Run):
 		case o.Backlog != nil && res.keepsUp(o.Run):
 			worst = max(worst, o.Apart)
 		default:
@@ -228,7 +230,7 @@ func (r *runner) planEvidence() *verdict.PlanEvidence {
 		}
 	}
 	for i := range r.result.Results.Cells {
-		if c := &r.result.Results.Cells[i]; c.Status != decide.NotRun {
+		if c := &r.result.Results.Cells[i]; c.Status != decide.NotRun && r.result.counts(sweep.Run{Cell: c.Cell}) {
 			e.Cells = append(e.Cells, r.cellEvidence(c))
 		}
 	}
@@ -380,6 +382,8 @@ func (res *Result) ExitCode() diag.Code {
 		return diag.Interrupted
 	case res.refused():
 		return diag.Usage
+	case res.Search != nil && !res.LostRecords():
+		return res.searchExit()
 	case ran == 0 || failed == ran || broken > 0 || res.LostRecords():
 		return diag.Failed
 	case res.invalid() && !res.Plan.Experiment.AllowInvalid:

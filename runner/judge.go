@@ -14,6 +14,7 @@ import (
 	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/resultdir"
+	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/render"
@@ -155,7 +156,7 @@ func (r *runner) read(m *measured, rep *RunReport) (*reading, error) {
 		files.Abort()
 		return nil, err
 	}
-	out := &reading{summaries: c.Summaries(), parts: parts.Parts(), sample: s.sorted(), evidence: e, files: files}
+	out := &reading{summaries: c.Summaries(), parts: parts.Parts(), sample: s.sorted(), effect: s.good.effect(), evidence: e, files: files}
 	beside.Wait()
 	if err := errors.Join(digestErr, recordsErr); err != nil {
 		files.Abort()
@@ -215,25 +216,30 @@ func (r *runner) summarize(run sweep.Run, rep *RunReport) (*reading, error) {
 	if err := r.readServers(run, rep); err != nil {
 		return nil, err
 	}
-	return &reading{summaries: c.Summaries(), parts: parts.Parts(), sample: s.sorted()}, nil
+	return &reading{summaries: c.Summaries(), parts: parts.Parts(), sample: s.sorted(), effect: s.good.effect()}, nil
 }
 
 // sample collects the values of one metric; one without a metric collects none.
 type sample struct {
 	metric *metrics.Metric
 	values []float64
+	good   *goods // nil: no search asks
 }
 
 // sample is what a run brings along for the rule that ends trials early.
 func (r *runner) sample() *sample {
-	m, ok := metrics.Lookup(decide.SampleTag(r.plan))
-	if !ok || !m.PerRequest() {
-		return &sample{}
+	s := &sample{}
+	if r.plan.Experiment.Search != nil {
+		s.good = &goods{}
 	}
-	return &sample{metric: m}
+	if m, ok := metrics.Lookup(decide.SampleTag(r.plan)); ok && m.PerRequest() {
+		s.metric = m
+	}
+	return s
 }
 
 func (s *sample) add(rec *record.Record) {
+	s.good.add(rec)
 	if s.metric == nil || rec.Warmup || !rec.InWindow || !rec.Succeeded() {
 		return
 	}
@@ -247,11 +253,42 @@ func (s *sample) sorted() []float64 {
 	return s.values
 }
 
+// goods are the attempted requests of a run, and which of them were good.
+type goods struct {
+	at   []int64 // when they were due, ns
+	good []bool
+}
+
+func (g *goods) add(rec *record.Record) {
+	if g == nil || rec.Warmup || !rec.Measured || rec.Part()&record.Attempted == 0 {
+		return
+	}
+	g.at, g.good = append(g.at, rec.Intended), append(g.good, rec.Succeeded() && rec.SLOSet && rec.SLOFailed == "")
+}
+
+// effect is their design effect in order of time; 0 where no search asks.
+func (g *goods) effect() float64 {
+	if g == nil {
+		return 0
+	}
+	order := make([]int, len(g.at))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(g.at[a], g.at[b]) })
+	inOrder := make([]bool, len(order))
+	for i, k := range order {
+		inOrder[i] = g.good[k]
+	}
+	return stats.DesignEffect(inOrder)
+}
+
 // reading is what the records of one run say.
 type reading struct {
 	summaries []metrics.Summary // full, then steady if there is one
 	parts     []metrics.Part    // of each target and of each model, where there are several
 	sample    []float64         // of the metric that decides when trials are enough
+	effect    float64           // design effect on the share of good requests, where a search asks
 	evidence  *verdict.Evidence
 	files     *aiperf.Writer // nil: AIPerf's are not wanted
 }
@@ -340,6 +377,8 @@ func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
 			measured++
 		}
 	}
+	o.Took, o.GoodEffect = rep.Ended.Sub(rep.Started), read.effect
+	o.Gone = rep.Aborted != "" || rep.AllFailed && !slices.ContainsFunc(rep.Errors, func(e verdict.ErrorCount) bool { return !strings.HasPrefix(e.Kind, string(record.Connection)) })
 	for _, b := range rep.Bounds {
 		if b.Metric == metrics.InterTokenLatency && measured == 1 { // else they are of a phase, and the percentile is of all of them
 			o.Ends = append(o.Ends, decide.Ends{Key: decide.Key{Tag: b.Metric, Stat: b.Stat}, Low: b.Low, High: b.High})

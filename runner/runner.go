@@ -23,6 +23,7 @@ import (
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
+	"aiperf.dev/aiperf/sweep/search"
 	"aiperf.dev/aiperf/sweep/source"
 )
 
@@ -84,7 +85,8 @@ type Result struct {
 	Failures     map[string]error      // by run ID: why a run of this process could not be measured at all
 	PlanFindings []verdict.Finding
 	Verdict      verdict.Verdict
-	Spared       int // runs that were not needed, by what the others gave
+	Search       *search.Answer // of a plan that searches
+	Spared       int            // runs that were not needed, by what the others gave
 	Interrupted  bool
 	Finished     *resultdir.Manifest // the directory was complete before; nothing else is set then
 	Stopped      string              // why the plan ended before its last run, "" if it did not
@@ -278,6 +280,9 @@ func (r *runner) all(issue, hard context.Context) error {
 		next, more, err = runs.Next(r.result.Outcomes)
 	}
 	r.result.complete = !more
+	if a := source.Found(r.plan, r.result.Outcomes); err == nil && a != nil && a.Outcome == search.Spent {
+		r.result.complete, r.result.Stopped = false, "the budget of the search is spent"
+	}
 	return err
 }
 
@@ -420,7 +425,7 @@ func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int, un
 			r.interrupted(issue)
 			return nil, r.note(resultdir.Event{Event: "interrupted", Run: run.ID, Attempt: attempt})
 		}
-		r.keep(nil, decide.Outcome{Run: run, Err: diag.Line(err)})
+		r.keep(nil, decide.Outcome{Run: run, Err: diag.Line(err), Gone: true})
 		r.result.Failures[run.ID] = err
 		failed := resultdir.Event{Event: "failed", Run: run.ID, Attempt: attempt, Error: diag.Line(err)}
 		if errors.As(err, new(*flipError)) {

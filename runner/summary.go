@@ -29,7 +29,7 @@ func (res *Result) Report() *report.Report {
 	}
 	r := &report.Report{
 		Plan: res.Plan, Results: res.Results, Verdict: res.said(), Elapsed: elapsed, Dir: res.Dir, View: res.view, Stopped: res.Stopped,
-		Runs: cmp.Or(len(res.Plan.Runs), len(res.Outcomes)),
+		Runs: cmp.Or(len(res.Plan.Runs), len(res.Outcomes)), Search: res.Search,
 	}
 	r.Doubts, r.Spoiled = res.doubts(), res.spoiled()
 	r.Touched, r.Everything = res.touched()
@@ -40,7 +40,7 @@ func (res *Result) Report() *report.Report {
 		if rep == nil {
 			continue
 		}
-		if why := rep.Broken(); why != "" {
+		if why := rep.Broken(); why != "" && res.counts(o.Run) {
 			if r.Broken++; r.Why == "" {
 				r.Why = why
 			}
@@ -176,7 +176,7 @@ func (res *Result) findings() iter.Seq[verdict.Finding] {
 	return func(yield func(verdict.Finding) bool) {
 		for _, o := range res.Outcomes {
 			rep := res.Reports[o.Run.ID]
-			if rep == nil {
+			if rep == nil || !res.counts(o.Run) {
 				continue
 			}
 			for _, f := range rep.Findings {

@@ -44,6 +44,12 @@ func (a Axis) Assignment(i int, at Origin) Assignment {
 	return Assignment{Path: a.Path, Value: a.nodes[i].From(source.ByAxis), Origin: at}
 }
 
+// At is the axis with v as its only value, which nobody wrote.
+func (a Axis) At(v any) Axis {
+	a.Values, a.Labels, a.nodes = []any{v}, nil, nil
+	return a
+}
+
 // Shown is value i as people and files may see it. Values that are masked whole are
 // told apart by their number, counted from 1.
 func (a Axis) Shown(i int) any {

@@ -49,6 +49,7 @@ func prepare(src Source, read text, hide *secret.Masker) (*draft, Errors) {
 	bad = append(bad, d.setPaths()...)
 	bad = append(bad, d.setSweep(root)...)
 	bad = append(bad, d.popAxes(root)...)
+	bad = append(bad, d.readSearch(root)...)
 	for _, a := range slices.Clone(d.axes.All) {
 		bad = append(bad, d.unknownInValues(root, a)...)
 	}

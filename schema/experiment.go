@@ -23,6 +23,7 @@ type Experiment struct {
 	Objectives     []string             `json:"objectives,omitempty"`      // one or two; none: throughput and latency
 	GatesUndecided string               `json:"gates_undecided,omitempty"` // estimate, pass, fail
 	Compare        *Compare             `json:"compare,omitempty"`
+	Search         *Search              `json:"search,omitempty"` // nil: the matrix is measured
 	Budget         *Budget              `json:"budget,omitempty"`
 	Verdict        map[string]Threshold `json:"verdict,omitempty"`
 	Tables         Tables               `json:"tables"`
@@ -37,6 +38,24 @@ type Compare struct {
 	Metrics    []string `json:"metrics,omitempty"`
 	MustDetect float64  `json:"must_detect,omitempty"`
 	Undecided  string   `json:"undecided,omitempty"` // pass, fail
+}
+
+// Search looks for the largest load that a server carries within limits.
+type Search struct {
+	Find       string       `json:"find,omitempty"` // max
+	Path       string       `json:"path"`           // as written
+	Range      []float64    `json:"range"`
+	Where      []string     `json:"where,omitempty"` // limits on requests, which every cell has as its SLOs
+	Share      float64      `json:"share"`
+	Also       []string     `json:"also,omitempty"`
+	Resolution float64      `json:"resolution"`
+	Budget     SearchBudget `json:"budget"`
+}
+
+// SearchBudget is what a search may cost.
+type SearchBudget struct {
+	Time   *Duration `json:"time,omitempty"` // of all runs together
+	Probes int       `json:"probes"`
 }
 
 // Threshold replaces the default limits of one check of the verdict.

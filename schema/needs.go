@@ -91,7 +91,7 @@ var ofItsType = &need{name: "a type that takes it"}
 // Of the plan.
 var (
 	severalRuns = &need{name: "several runs", plan: func(v *planView) lack {
-		return unless(v.cells > 1 || v.experiment.MultiRun.NumRuns > 1, onRun)
+		return unless(v.cells > 1 || v.experiment.MultiRun.NumRuns > 1 || v.experiment.Search != nil, onRun)
 	}}
 	severalCells = &need{name: "several cells", plan: func(v *planView) lack {
 		return unless(v.cells > 1, " on a single cell (sweep makes several)")

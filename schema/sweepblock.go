@@ -321,8 +321,8 @@ func isFolder(name string) bool {
 	return len(parts) > 0 && !strings.ContainsAny(name[:1], `/\`) && !slices.Contains(parts, "..") && !slices.Contains(parts, ".") && !strings.ContainsFunc(name, unicode.IsControl)
 }
 
-// setSweep lays --set sweep.… over the sweep block, before its axes are taken
-// out of it. An axis that is given again is replaced, however it was spelled.
+// setSweep lays --set sweep.… and search.… over their blocks, before axes are taken out
+// of them. An axis that is given again is replaced, however it was spelled.
 func (d *draft) setSweep(root *source.Node) (bad Errors) {
 	for _, a := range d.src.Assignments {
 		name, axis := strings.CutPrefix(a.Path, "sweep.parameters.")
@@ -335,7 +335,7 @@ func (d *draft) setSweep(root *source.Node) (bad Errors) {
 			ps.Fields = slices.DeleteFunc(ps.Fields, func(f source.Field) bool { return fields.Canonical(f.Name) == fields.Canonical(name) })
 			ps.Put(name, a.Value.Clone())
 			ps.Field(name).Origin = a.Origin
-		case a.Path == "sweep" || strings.HasPrefix(a.Path, "sweep."):
+		case a.Path == "sweep" || strings.HasPrefix(a.Path, "sweep.") || strings.HasPrefix(a.Path, "search."):
 			bad = append(bad, lower.Lay(d.index, root, a)...)
 		}
 	}

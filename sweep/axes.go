@@ -43,11 +43,11 @@ var knownAxes = [...]KnownAxis{
 	{Name: "endpoint", System: true, Place: -4, Always: true, Of: func(b *schema.Benchmark) any { return some(server(&b.Endpoint)) }},
 	{Name: "result", System: true, Place: -5},
 	{
-		Name: "users", Label: "users", Load: true, Place: 3,
+		Name: "users", Label: "users", Load: true, Whole: true, Place: 3,
 		Of: func(b *schema.Benchmark) any { return some(int64(measuredPhase(b).Users)) },
 	},
 	{
-		Name: "in_flight", Label: "in flight (requests)", Load: true, Place: 4,
+		Name: "in_flight", Label: "in flight (requests)", Load: true, Whole: true, Place: 4,
 		Of: func(b *schema.Benchmark) any { return some(int64(measuredPhase(b).InFlight)) },
 	},
 }

@@ -50,6 +50,9 @@ func Expand(doc Document) (*Plan, error) {
 	if err := p.checkFlips(); err != nil {
 		return nil, err
 	}
+	if err := p.checkSearch(); err != nil {
+		return nil, err
+	}
 	nameDirs(p.Cells)
 	p.CellOrder = p.cellOrder(s.Order)
 	if err := p.chooseSeeds(); err != nil {

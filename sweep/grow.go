@@ -16,7 +16,7 @@ func (p *Plan) Grow(at map[string]any) (*Cell, error) {
 		if !ok || len(at) != len(axes) {
 			return nil, fmt.Errorf("a cell has a value for each axis of the plan: %v", at)
 		}
-		axes[i].Values, axes[i].Labels = []any{v}, nil
+		axes[i] = axes[i].At(v)
 	}
 	pt := newPoint([]block{{axes, 1}}, []int{0})
 	c, err := newCell(p.doc, &pt, len(p.Cells))

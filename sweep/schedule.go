@@ -108,7 +108,7 @@ func (p *Plan) dir(c *Cell, trial int) string {
 		return ""
 	case !swept:
 		return fmt.Sprintf("profile_runs/run_%04d", trial+1)
-	case p.Trials == 1:
+	case p.Trials == 1 && !p.searches():
 		return c.DirName
 	case p.Order == "repeated":
 		return fmt.Sprintf("profile_runs/trial_%04d/%s", trial+1, c.DirName)
@@ -133,6 +133,9 @@ func (p *Plan) hash() string {
 			threshold = fmt.Sprint(*c.Threshold)
 		}
 		fmt.Fprintf(&b, "convergence %s %s %s %s %d\n", c.Metric, c.Stat, c.Mode, threshold, c.MinRuns)
+	}
+	if s := p.Experiment.Search; s != nil { // not what it may cost: a larger budget goes on
+		fmt.Fprintf(&b, "search to %v, share %v, resolution %v, also %q\n", s.Range[1], s.Share, s.Resolution, s.Also)
 	}
 	for _, c := range p.Cells {
 		fmt.Fprintf(&b, "cell %s", hashOf(c.canonical))

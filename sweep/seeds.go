@@ -43,6 +43,8 @@ func (p *Plan) chooseSeeds() error {
 		p.Seeds, p.SeedsWhy = m.Seeds, "multi_run.seeds"
 	case theirs != "":
 		p.Seeds, p.SeedsWhy = Fixed, theirs+" is given"
+	case p.Experiment.Search != nil: // runs at one load are pooled, and must not be alike
+		p.Seeds, p.SeedsWhy = Independent, "search is given"
 	case len(p.Cells) == 1 && p.Trials == 1:
 		p.Seeds = Fixed
 	default:
@@ -80,7 +82,7 @@ func (p *Plan) plantSeed(c *Cell) {
 // searches tells whether the plan makes up its cells as it goes.
 func (p *Plan) searches() bool {
 	k := p.Kind()
-	return k != nil && k.Searches
+	return k != nil && k.Searches || p.Experiment.Search != nil
 }
 
 // shapeSeed is the root of everything that a run draws beside its text.

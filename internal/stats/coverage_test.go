@@ -238,3 +238,37 @@ func queue(r *rand.Rand, x []float64, service func() float64) {
 		wait = max(0, wait+took-r.ExpFloat64()/0.7)
 	}
 }
+
+// What a design effect within trials takes away from a share is what the same number of
+// independent requests would be too many; neighbours that are alike show it, independent
+// ones do not.
+func TestDesignEffect(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(24, 2))
+	mean := func(stay float64) (sum float64) {
+		const series = 200
+		for range series {
+			good := make([]bool, 400)
+			for i := range good {
+				good[i] = rng.Float64() < 0.8
+				if i > 0 && rng.Float64() < stay {
+					good[i] = good[i-1]
+				}
+			}
+			sum += stats.DesignEffect(good) / series
+		}
+		return sum
+	}
+	if alone, alike := mean(0), mean(0.8); alone > 1.3 || alike < 5 || alike > 10 { // (1+0.8)/(1−0.8) = 9, less what reaches over batches of 40
+		t.Errorf("independent %.2f, want 1 to 1.3; correlated by 0.8 %.2f, want 5 to 10", alone, alike)
+	}
+	for _, x := range [][]bool{nil, make([]bool, 19), make([]bool, 400)} {
+		if d := stats.DesignEffect(x); d != 1 {
+			t.Errorf("%d of one kind: %g", len(x), d)
+		}
+	}
+	wide, of := stats.Share([]stats.Tally{{Hits: 360, Of: 400, Effect: 4}}, 0.95), stats.Share([]stats.Tally{{Hits: 90, Of: 100}}, 0.95)
+	if wide.Low != of.Low || wide.High != of.High {
+		t.Errorf("360 of 400 with an effect of 4: %v to %v, 90 of 100: %v to %v", wide.Low, wide.High, of.Low, of.High)
+	}
+}

@@ -68,9 +68,9 @@ func TestEstimatesAtTheirEdges(t *testing.T) {
 		{"one trial", stats.Level([]float64{7}, .95, 0), 7, nan, nan, 1},
 		{"signed, equal", stats.Signed([]float64{-2, -2}, .95), -2, nan, nan, 2},
 		{"signed, infinite", stats.Signed([]float64{-2, inf}, .95), inf, nan, nan, 2},
-		{"a share of nothing", stats.Share([]stats.Tally{{0, 0}}, .95), nan, nan, nan, 0},
-		{"80 of 80", stats.Share([]stats.Tally{{40, 40}, {40, 40}}, .95), 1, math.Pow(.025, 1./80), 1, 2},
-		{"0 of 40", stats.Share([]stats.Tally{{0, 40}}, .95), 0, 0, 1 - math.Pow(.025, 1./40), 1},
+		{"a share of nothing", stats.Share([]stats.Tally{{Hits: 0, Of: 0}}, .95), nan, nan, nan, 0},
+		{"80 of 80", stats.Share([]stats.Tally{{Hits: 40, Of: 40}, {Hits: 40, Of: 40}}, .95), 1, math.Pow(.025, 1./80), 1, 2},
+		{"0 of 40", stats.Share([]stats.Tally{{Hits: 0, Of: 40}}, .95), 0, 0, 1 - math.Pow(.025, 1./40), 1},
 		{"counts of nothing", stats.Count([]float64{0, 0}, .95), 0, 0, -math.Log(.025) / 2, 2},
 		{"no level", stats.Count([]float64{1, 2}, 1), 1.5, nan, nan, 2},
 	} {

@@ -3,27 +3,34 @@ package stats
 import "math"
 
 // Tally is a share in one trial: Hits of Of.
-type Tally struct{ Hits, Of float64 }
+type Tally struct {
+	Hits, Of float64
+	// Effect is the design effect within the trial: how many times the variance of Hits
+	// is the binomial one, because neighbours are alike. 0 is 1.
+	Effect float64
+}
 
 // Share estimates a share over trials: the pooled share p = ΣHits/ΣOf with the
 // interval of Korn and Graubard (Survey Methodology 24, 1998) for proportions of
 // clustered samples. The counts are divided by
 //
-//	D = max(1, d · (t(1−α/2, n−1)/z(1−α/2))²)
+//	D = max(1, w, d · (t(1−α/2, n−1)/z(1−α/2))²)
 //	d = [n/(n−1) · Σ(Hits−p·Of)²/(ΣOf)²] / [p(1−p)/ΣOf]
 //
-// where d is the variance between trials over the binomial one, and the counts
-// so reduced, whole or not, enter the beta quantiles of Clopper and Pearson
+// where d is the variance between trials over the binomial one, w the mean of the
+// effects within trials, each counted as often as it has attempts, and the counts so
+// reduced, whole or not, enter the beta quantiles of Clopper and Pearson
 // (Biometrika 26, 1934). Where all or none succeed d cannot be estimated and
 // D is 1: 80 of 80 is [0.955, 1]. One trial has the binomial interval, and a
 // warning that it does not know how trials differ. Trials without attempts are
 // left out. StdDev, Min and Max are those of the trials' shares.
 func Share(trials []Tally, level float64) Estimate {
-	var hits, of float64
+	var hits, of, within float64
 	var shares []float64
 	for _, t := range trials {
 		if t.Of > 0 && t.Hits >= 0 {
 			hits, of, shares = hits+min(t.Hits, t.Of), of+t.Of, append(shares, min(1, t.Hits/t.Of))
+			within += t.Of * max(1, t.Effect)
 		}
 	}
 	e, _ := describe(shares, level)
@@ -31,7 +38,7 @@ func Share(trials []Tally, level float64) Estimate {
 		return e
 	}
 	e.Mean = hits / of
-	d := 1.0
+	d := within / of
 	if v := e.Mean * (1 - e.Mean) / of; v > 0 && e.N > 1 {
 		between := 0.0
 		for _, t := range trials {
@@ -41,7 +48,7 @@ func Share(trials []Tally, level float64) Estimate {
 			}
 		}
 		n := float64(e.N)
-		d = max(1, n/(n-1)*between/(of*of)/v*clusterFactor(level, e.N))
+		d = max(d, n/(n-1)*between/(of*of)/v*clusterFactor(level, e.N))
 	}
 	e.Low, e.High = clopperPearson(hits/d, of/d, level)
 	e.Method = "korn_graubard"
@@ -49,6 +56,36 @@ func Share(trials []Tally, level float64) Estimate {
 		e.Warnings = append(e.Warnings, "interval from one trial: how trials differ is not in it")
 	}
 	return e
+}
+
+// shareBatches is how many batches DesignEffect takes the variance of.
+const shareBatches = 10
+
+// DesignEffect is how many times the variance of a share is the binomial one, because
+// neighbours in time are alike: by ten batch means of good, whose values are in order of
+// time,
+//
+//	w = max(1, b·s²(means of batches of b) / p(1−p))
+//
+// 1 where all or none are good, or there are too few for batches.
+func DesignEffect(good []bool) float64 {
+	size := len(good) / shareBatches
+	if size < 2 {
+		return 1
+	}
+	x := make([]float64, len(good))
+	for i, g := range good {
+		if g {
+			x[i] = 1
+		}
+	}
+	p := Mean(x)
+	v := p * (1 - p)
+	if v == 0 {
+		return 1
+	}
+	e, _ := describe(BatchMeans(x, shareBatches, size), 0.95)
+	return max(1, float64(size)*e.StdDev*e.StdDev/v)
 }
 
 // clopperPearson is the exact interval of a share after k of n, by the beta

@@ -45,6 +45,7 @@ var versions = []Version{
 		{Path: "gates_undecided", Kind: Added, Doc: "what decides a gate that the interval leaves open"},
 		{Path: "multi_run.sentinel", Kind: Added, Doc: "a cell that is measured again to see drift"},
 		{Path: "objectives", Kind: Added, Doc: "what cells are ranked by"},
+		{Path: "search", Kind: Added, Doc: "the largest load within limits, as a bracket"},
 		{Path: "tables", Kind: Added, Doc: "which tables are written, and in which formats"},
 		{Path: "verdict", Kind: Added, Doc: "limits of the checks behind the verdict"},
 		{Path: "benchmark.artifacts.aiperf", Kind: Added, Doc: "whether AIPerf's files are written"},

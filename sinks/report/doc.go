@@ -28,6 +28,7 @@ type Doc struct {
 	Spoiled     []string         `json:"asked_for_and_invalid,omitempty"`
 	Cells       []cellDoc        `json:"cells"`
 	Conclusions []string         `json:"conclusions,omitempty"`
+	Search      *searchDoc       `json:"search,omitempty"`
 	Comparisons []any            `json:"comparisons,omitempty"`
 }
 
@@ -83,7 +84,7 @@ func (r *Report) Doc(code diag.Code, interrupted bool) Doc {
 	for i := range r.Results.Cells {
 		d.Cells = append(d.Cells, describeCell(&r.Results.Cells[i]))
 	}
-	d.Conclusions = r.Sentences()
+	d.Conclusions, d.Search = r.Sentences(), r.searchDoc()
 	for _, c := range r.Results.Comparisons {
 		d.Comparisons = append(d.Comparisons, Comparison{c}.Doc())
 	}

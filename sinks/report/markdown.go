@@ -35,6 +35,9 @@ func (r *Report) WriteMarkdown(path string) error {
 		b.WriteString("One cell.\n")
 	}
 	for _, a := range r.Plan.Axes {
+		if r.Search != nil {
+			a.Labels = []string{fmt.Sprintf("searched from %g to %g", r.Plan.Experiment.Search.Range[0], r.Plan.Experiment.Search.Range[1])}
+		}
 		fmt.Fprintf(&b, "- `%s` (`%s`): %s\n", a.Name, a.Path, plain(words.Line(strings.Join(a.Labels, ", "))))
 	}
 	if len(r.Doubts) > 0 {

@@ -17,6 +17,7 @@ import (
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
+	"aiperf.dev/aiperf/sweep/search"
 )
 
 // Report is what a person is told about a finished plan, in one place for the
@@ -24,6 +25,7 @@ import (
 type Report struct {
 	Plan       *sweep.Plan
 	Results    *decide.Results
+	Search     *search.Answer // of a plan that searches, nil for a matrix
 	Verdict    validity.Verdict
 	Doubts     []Doubt                   // checks that are not clean, worst first
 	Touched    map[string]validity.Level // by them: metrics, or single statistics of them ("inter_token_latency.p90")
@@ -76,7 +78,9 @@ func (r *Report) WriteConsole(w io.Writer) error {
 		if len(r.Results.Comparisons) > 0 {
 			s.line("")
 		}
-		if without := r.matrix(s); len(without) > 0 {
+		if r.Search != nil {
+			r.probes(s)
+		} else if without := r.matrix(s); len(without) > 0 {
 			more = " (more columns)"
 		}
 	}
@@ -105,7 +109,9 @@ func (r *Report) labelWidth() int {
 func (r *Report) head(s *sheet) {
 	answer := r.answer()
 	parts := []string{}
-	if n := len(r.Plan.Cells); n > 1 && len(r.Results.Comparisons) == 0 {
+	if r.Search != nil {
+		parts = append(parts, words.Count(len(r.Search.Runs), "probe"))
+	} else if n := len(r.Plan.Cells); n > 1 && len(r.Results.Comparisons) == 0 {
 		parts = append(parts, words.Count(n, "cell")+" × "+words.Count(r.Plan.Trials, "trial"))
 	} else if len(r.Results.Comparisons) > 0 {
 		parts = append(parts, Comparison{r.Results.Comparisons[0]}.design())
@@ -123,6 +129,9 @@ func (r *Report) head(s *sheet) {
 
 // answer is what is said first: of a comparison what it found, else which cell is best.
 func (r *Report) answer() (out []string) {
+	if r.Search != nil {
+		return r.searchSentences()
+	}
 	if len(r.Results.Comparisons) == 0 {
 		out = r.BestSentences()
 		if line := r.beside(); line != "" {
@@ -172,7 +181,7 @@ func (r *Report) doubts(s *sheet) {
 		s.wrapped("  ", line)
 	}
 	if r.Stopped != "" {
-		s.wrapped("", "PARTIAL: "+r.Stopped+"; --resume measures the rest")
+		s.wrapped("", "PARTIAL: "+r.Stopped+"; "+r.resume())
 	}
 }
 

@@ -27,6 +27,9 @@ func (r *Report) Sentences() (out []string) {
 	if r.Results == nil {
 		return nil
 	}
+	if r.Search != nil {
+		return r.searchSentences()
+	}
 	for _, c := range r.Results.Comparisons { // what was asked is answered first
 		out = append(out, Comparison{c}.Headline())
 		if s := (Comparison{c}).Changes(); s != "" {

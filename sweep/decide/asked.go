@@ -34,6 +34,14 @@ func questions(p *sweep.Plan) (out []question) {
 			}
 		}
 	}
+	if p.Experiment.Search != nil {
+		also, _ := compileAlso(p, metrics.Tags())
+		for _, g := range also {
+			for _, k := range g.refs {
+				out = ask(out, k, "the search's "+g.Expr)
+			}
+		}
+	}
 	for _, c := range p.Cells {
 		if len(c.Resolved.Benchmark.SLOs) > 0 {
 			out = ask(out, Key{metrics.GoodRequestFraction, "avg"}, "the SLOs")
@@ -79,7 +87,7 @@ func (s Spoiled) String() string {
 // because nothing else was asked for.
 func (r *Results) Spoiled(p *sweep.Plan) (out []Spoiled) {
 	asked := questions(p)
-	if len(r.Best) > 0 {
+	if len(r.Best) > 0 && p.Experiment.Search == nil { // a search ranks nothing
 		for _, o := range r.Objectives {
 			asked = ask(asked, o.Key, "the search for the best cell")
 		}

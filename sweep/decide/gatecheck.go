@@ -39,6 +39,7 @@ func CheckGates(p *sweep.Plan, tags []string) error {
 		bad = append(bad, err)
 	}
 	bad = append(bad, checkObjectives(p, tags)...)
+	bad = append(bad, checkSearch(p, tags)...)
 	if err := checkConvergence(p, tags); err != nil {
 		bad = append(bad, err)
 	}

@@ -3,6 +3,7 @@ package decide
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
@@ -27,7 +28,10 @@ type Outcome struct {
 	Ends                        []Ends    // of the percentiles that shared reads leave open, in the full window
 	Sample                      []float64 // sorted values of SampleTag's metric; nil where no rule asks for them
 	Err                         string    // why there is no result; "" for a run that measured
-	Interrupted                 bool      // a signal cut it short: Err says where
+	Gone                        bool      // because the server was not there, or went away
+	GoodEffect                  float64   // design effect within the run on the share of good requests; 0 where no search asks
+	Took                        time.Duration
+	Interrupted                 bool // a signal cut it short: Err says where
 }
 
 // Backlog is the share of a run's requests that waited at its end beyond what its

@@ -40,6 +40,7 @@ func catalogue() []row {
 	return []row{
 		{"matrix", matrixOf},
 		{"enough trials", enoughOf},
+		{"search", searchOf},
 	}
 }
 

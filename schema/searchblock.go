@@ -1,0 +1,85 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aiperf.dev/aiperf/schema/lower"
+	"aiperf.dev/aiperf/schema/source"
+)
+
+// readSearch makes of a search what every other part of an experiment knows: an axis, of
+// which the lower end of the range is the only value that is known before the first run,
+// and the SLOs of the body.
+func (d *draft) readSearch(root *source.Node) (bad Errors) {
+	s := root.Get("search")
+	if s == nil || s.Kind != source.Object {
+		return nil
+	}
+	if sw := root.Get("sweep"); sw.Get("runs") != nil || sw.Get("dimensions") != nil || len(d.axes.All) > 0 {
+		return source.Mistake(s.Origin, "search", "does not go with a sweep or a list of values", "leave the sweep out, and run one search for each of its values")
+	}
+	bad = append(bad, d.searchLimits(root, s)...)
+	path, span := s.Get("path"), s.Get("range")
+	if path.Text() == "" || span == nil || span.Kind != source.List || len(span.Items) != 2 {
+		return bad // the schema says what is wrong
+	}
+	axis := source.ObjectNode(span.Origin)
+	axis.Put(path.Text(), &source.Node{Kind: source.List, Items: span.Items[:1], Origin: span.Origin})
+	axis.Field(path.Text()).Origin = path.Origin
+	return append(bad, d.addAxes(axis, "search.path", 0)...)
+}
+
+// searchLimits lays the limits of where over the SLOs.
+func (d *draft) searchLimits(root, s *source.Node) (bad Errors) {
+	where := s.Get("where")
+	body := root.Get("benchmark")
+	if where == nil || where.Kind != source.List || body == nil || body.Kind != source.Object {
+		return nil
+	}
+	if body.Get("slos") != nil {
+		return source.Mistake(where.Origin, "search.where", "says limits that slos say, too", "keep one of them: without where a search goes by slos")
+	}
+	slos := source.ObjectNode(where.Origin)
+	for i, n := range where.Items {
+		at := fmt.Sprintf("search.where.%d", i)
+		l, ok := ParseLimit(n.Text())
+		switch {
+		case n.Text() == "": // the schema says what is wrong
+		case !ok:
+			bad = append(bad, source.Mistake(n.Origin, at, fmt.Sprintf("%q: expected one metric of a request and its limit", n.Text()), `such as "time_to_first_token < 500"; a percentile of all requests is written as share, and what a whole run shows in also`)...)
+		case slos.Get(l.Tag) != nil:
+			bad = append(bad, source.Mistake(n.Origin, at, "limits "+l.Tag+" twice", "keep the narrower one")...)
+		default:
+			slos.Put(l.Tag, lower.Assign("", l.Value, n.Origin).Value)
+			slos.Field(l.Tag).Origin = n.Origin
+		}
+	}
+	if len(slos.Fields) > 0 {
+		body.Put("slos", slos)
+		body.Field("slos").Origin = where.Origin
+	}
+	return bad
+}
+
+// Limit is a limit on a metric of a request.
+type Limit struct {
+	Tag   string
+	Above bool // the metric has to be above Value, not below
+	Value float64
+}
+
+// ParseLimit reads "time_to_first_token < 500". Times are continuous, so that < and <=
+// are the same.
+func ParseLimit(text string) (Limit, bool) {
+	at := strings.IndexAny(text, "<>")
+	if at < 0 {
+		return Limit{}, false
+	}
+	l := Limit{Tag: strings.TrimSpace(text[:at]), Above: text[at] == '>'}
+	value, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimPrefix(text[at+1:], "=")), 64)
+	l.Value = value
+	return l, err == nil && l.Tag != "" && !slices.ContainsFunc([]rune(l.Tag), func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+}

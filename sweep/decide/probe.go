@@ -1,0 +1,122 @@
+package decide
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// Prober reads the probes of a search.
+type Prober struct {
+	plan *sweep.Plan
+	also []Gate
+}
+
+// NewProber is that of a plan whose conditions CheckGates has found to be in order.
+func NewProber(p *sweep.Plan) Prober {
+	also, _ := compileAlso(p, metrics.Tags())
+	return Prober{p, also}
+}
+
+// compileAlso compiles the conditions on each run of a search.
+func compileAlso(p *sweep.Plan, tags []string) (also []Gate, bad schema.Errors) {
+	axes := axisNames(p)
+	for i, text := range p.Experiment.Search.Also {
+		g := Gate{Gate: sweep.Gate{Expr: text, Origin: fmt.Sprintf("search.also.%d", i)}}
+		if err := g.compile(tags, axes); err != nil {
+			bad = append(bad, err)
+		}
+		also = append(also, g)
+	}
+	return also, bad
+}
+
+// checkSearch holds the limits of a search against the metrics that exist.
+func checkSearch(p *sweep.Plan, tags []string) (bad schema.Errors) {
+	s := p.Experiment.Search
+	if s == nil {
+		return nil
+	}
+	also, bad := compileAlso(p, tags)
+	if bad == nil {
+		bad = unproduced(p, also)
+	}
+	for i, text := range s.Where {
+		l, ok := schema.ParseLimit(text)
+		if m, known := metrics.Lookup(l.Tag); ok && known && l.Above != m.LargerIsBetter {
+			bad = append(bad, &schema.Error{Path: fmt.Sprintf("search.where.%d", i), Message: quoted(text, "is no limit: a good request is on the other side"), Hint: "turn the sign round"})
+		}
+	}
+	return bad
+}
+
+// Probe is what one run shows of the load that it was made at.
+type Probe struct {
+	// Worst is the share of good requests with those that were cut off counted as bad,
+	// Best with them as good; none where no limit is about single requests.
+	Worst, Best stats.Tally
+	Own         State  // conditions on the run's figures, and whether the server kept up
+	Unfit       string // why the run says nothing about the server, "" for one that does
+}
+
+// Probe reads a run. Requests that failed, were rejected or cut off are among those that
+// had to be good.
+func (p Prober) Probe(o *Outcome) Probe {
+	switch {
+	case o.Interrupted, o.Gone, o.Err != "" && o.Sent == 0:
+		return Probe{Unfit: o.Err}
+	case o.Apart == validity.Invalid && !p.plan.Experiment.AllowInvalid:
+		return Probe{Unfit: "INVALID" + wrongBy(o.Taints)}
+	}
+	out := Probe{Own: Held}
+	if len(o.Run.Cell.Resolved.Benchmark.SLOs) > 0 {
+		out.Worst, out.Best = goodTallies(o)
+	}
+	if o.Err != "" || o.Backlog != nil && o.Backlog.Share > o.Backlog.Limit { // every request failed, or too many
+		out.Own = Missed
+		return out
+	}
+	c := gather(p.plan, o.Run.Cell, []*Outcome{o}, levelOf(p.plan))
+	for i := range p.also {
+		switch s := p.also[i].judge(&c).State; {
+		case s == Missed:
+			out.Own = Missed
+		case s == Undecided && out.Own == Held:
+			out.Own = Undecided
+		}
+	}
+	return out
+}
+
+// goodTallies are the good requests among those attempted: without those of which the end
+// of the run left it open, and with them.
+func goodTallies(o *Outcome) (worst, best stats.Tally) {
+	of := float64(o.Counts().In(record.Attempted))
+	good, _ := o.stat(Full, metrics.GoodRequestFraction)
+	worst = stats.Tally{Hits: good.Avg * of, Of: of, Effect: o.GoodEffect}
+	best = worst
+	best.Hits += good.Open * of
+	return worst, best
+}
+
+// wrongBy names the checks that make numbers of a run invalid.
+func wrongBy(t validity.Taints) string {
+	by := map[string]bool{}
+	for _, x := range t {
+		if x.Level == validity.Wrong && x.Check != validity.Backlog {
+			by[x.Check] = true
+		}
+	}
+	if len(by) == 0 {
+		return ""
+	}
+	return " by " + strings.Join(slices.Sorted(maps.Keys(by)), ", ")
+}

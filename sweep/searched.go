@@ -1,0 +1,109 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/schema"
+)
+
+// SearchedRuns is how many usable runs of one load a search makes at most to decide it.
+const SearchedRuns = 3
+
+// Searched is the axis that a search varies; only plans with a search have one.
+func (p *Plan) Searched() schema.Axis { return p.Axes[0] }
+
+// Load is where the cell lies on the axis of a search.
+func (c *Cell) Load() float64 {
+	switch v := c.Point[0].Value.(type) {
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return math.NaN()
+}
+
+// GrowAt is the cell at a load of the plan's search.
+func (p *Plan) GrowAt(load float64) (*Cell, error) {
+	return p.Grow(map[string]any{p.Searched().Path: loadValue(load)})
+}
+
+// loadValue is a load as a person writes it.
+func loadValue(load float64) any {
+	if load == math.Trunc(load) {
+		return int64(load)
+	}
+	return load
+}
+
+// checkSearch refuses a search that cannot be carried out, or cannot find anything,
+// before anything is sent. Its two ends are tried; what is between them differs in the
+// load alone.
+func (p *Plan) checkSearch() error {
+	s := p.Experiment.Search
+	if s == nil {
+		return nil
+	}
+	refuse := func(path, message, hint string) error {
+		return &schema.Error{Path: "search" + path, Message: message, Hint: hint}
+	}
+	for _, other := range []struct {
+		said bool
+		path string
+		hint string
+	}{
+		{p.Trials > 1, "multi_run.num_runs", "leave it out: a search decides how often each load is measured"},
+		{p.MultiRun.Sentinel, "multi_run.sentinel", "leave it out: a search measures the ends of its bracket again"},
+		{p.MultiRun.Convergence != nil, "multi_run.convergence", "leave it out: a search decides how often each load is measured"},
+		{len(p.Gates) > 0, "gates", "move them to search.also, which holds every probe against them"},
+		{p.Experiment.Compare != nil, "compare", "run one search for each system, and compare the brackets"},
+	} {
+		if other.said {
+			return &schema.Error{Path: other.path, Message: "does not go with search", Hint: other.hint}
+		}
+	}
+	if len(p.Axes) != 1 || len(p.Cells) != 1 {
+		return refuse(".path", s.Path+" has one value here", "leave out the flag that sets it")
+	}
+	a := AxisNamed(p.Axes[0].Name)
+	if !a.Load {
+		return refuse(".path", s.Path+" is not a load", "one of "+strings.Join(loads(), ", "))
+	}
+	for _, x := range s.Range {
+		if a.Whole && x != math.Trunc(x) {
+			return refuse(".range", fmt.Sprintf("%g is not a whole number", x), a.Name+" counts requests")
+		}
+	}
+	if s.Range[0] >= s.Range[1] {
+		return refuse(".range", fmt.Sprintf("%g is not below %g", s.Range[0], s.Range[1]), "the smallest load comes first, such as [1, 512]")
+	}
+	b := p.Cells[0].Resolved.Benchmark
+	if len(b.SLOs) == 0 && len(s.Also) == 0 {
+		return refuse("", "has no limit to look for", `say where, such as ["time_to_first_token < 500"]`)
+	}
+	least := int64(math.Ceil(math.Log(0.025) / math.Log(s.Share))) // Clopper and Pearson, all of them good
+	if n := Planned(b.Phases); len(b.SLOs) > 0 && n > 0 && SearchedRuns*n < least {
+		return refuse(".share", fmt.Sprintf("%g takes %s of one load to be shown, %d runs have %d", s.Share, words.Count(least, "good request"), SearchedRuns, SearchedRuns*n),
+			fmt.Sprintf("raise requests to %s or more, or lower the share", words.Whole(2*least)))
+	}
+	at := s.Range[1]
+	if _, err := p.doc.Resolve([]schema.Assignment{schema.Assign(p.Axes[0].Path, loadValue(at), p.Axes[0].Origin)}); err != nil {
+		return fmt.Errorf("search.range: at %g: %w", at, err)
+	}
+	return nil
+}
+
+// loads are the settings that a search may vary.
+func loads() (names []string) {
+	for _, a := range slices.DeleteFunc(KnownAxes(), func(a KnownAxis) bool { return !a.Load }) {
+		if a.Setting != "" {
+			a.Name = a.Setting
+		}
+		names = append(names, a.Name)
+	}
+	return names
+}

@@ -1,0 +1,76 @@
+package source
+
+import (
+	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
+	"aiperf.dev/aiperf/sweep/search"
+)
+
+// searching makes up the runs of a search for the largest load within limits.
+type searching struct {
+	plan   *sweep.Plan
+	prober decide.Prober
+}
+
+func searchOf(plan *sweep.Plan, _ Source) Source {
+	if plan.Experiment.Search == nil {
+		return nil
+	}
+	return &searching{plan, decide.NewProber(plan)}
+}
+
+// Next is the next probe. Its trial is how often the load was probed before.
+func (s *searching) Next(sofar []decide.Outcome) (Decision, bool, error) {
+	step := search.Next(terms(s.plan), s.probes(sofar))
+	if step.Answer != nil {
+		return Decision{}, false, nil
+	}
+	cell, err := s.plan.GrowAt(step.Load)
+	if err != nil {
+		return Decision{}, false, err
+	}
+	trial := 0
+	for i := range sofar {
+		if sofar[i].Run.Cell == cell {
+			trial++
+		}
+	}
+	return Decision{Run: s.plan.RunOf(cell, trial), Why: step.Why}, true, nil
+}
+
+func (s *searching) probes(sofar []decide.Outcome) []search.Run {
+	var runs []search.Run
+	for i := range sofar {
+		o := &sofar[i]
+		p := s.prober.Probe(o)
+		runs = append(runs, search.Run{
+			Load: o.Run.Cell.Load(), Worst: p.Worst, Best: p.Best, Own: states[p.Own], Unfit: p.Unfit, Died: o.Gone, Took: o.Took,
+		})
+	}
+	return runs
+}
+
+var states = map[decide.State]search.State{decide.Held: search.Holds, decide.Missed: search.Fails, decide.Undecided: search.Undecided}
+
+// Found is what the outcomes of a plan's search show, also where it was stopped before
+// its end; nil for a plan without a search.
+func Found(plan *sweep.Plan, outcomes []decide.Outcome) *search.Answer {
+	if plan.Experiment.Search == nil {
+		return nil
+	}
+	s := searching{plan, decide.NewProber(plan)}
+	return search.SoFar(terms(plan), s.probes(outcomes))
+}
+
+// terms are those of a plan's search.
+func terms(plan *sweep.Plan) search.Terms {
+	s := plan.Experiment.Search
+	t := search.Terms{
+		Low: s.Range[0], High: s.Range[1], Whole: sweep.AxisNamed(plan.Searched().Name).Whole,
+		Share: s.Share, Resolution: s.Resolution, Probes: s.Budget.Probes,
+	}
+	if s.Budget.Time != nil {
+		t.Time = s.Budget.Time.Go()
+	}
+	return t
+}
