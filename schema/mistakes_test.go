@@ -69,7 +69,7 @@ func TestMistakes(t *testing.T) {
 		{"{mean: 128, stddev: 8}", "{p50: 9, p99: 4}", "exp.yaml:5:42: benchmark.dataset.osl.p99: must be above p50"},
 		{"stddev: 8", "stddev: -8", "exp.yaml:5:48: benchmark.dataset.osl.stddev: must be at least 0, got -8"},
 		{"duration: 2m, ", "requests: 9, ", "exp.yaml:6:76: benchmark.profiling.gracePeriod: needs duration | add one or drop grace_period"},
-		{"concurrency: 8", "concurrency: 8, rate: 3", "exp.yaml:6:56: benchmark.profiling.rate: does not go with type: concurrency | use type: poisson, gamma or constant"},
+		{"concurrency: 8", "concurrency: 8, rate: 3", "exp.yaml:6:56: benchmark.profiling.rate: cannot be combined with type: concurrency | use type: poisson, gamma or constant"},
 		{"concurrency: 8", "concurrency: 8, prefill_concurrency: 9", "exp.yaml:6:71: benchmark.profiling.prefill_concurrency: must not be above concurrency"},
 		{"model: demo", "model: demo\n  models: [a]", "exp.yaml:3:3: benchmark.model: cannot be combined with models at exp.yaml:4:3 | keep one of them"},
 		{"  endpoint: {url: \"localhost:8000\", streaming: true}\n", "", "exp.yaml:3:3: benchmark.endpoint: required | add endpoint"},

@@ -191,7 +191,7 @@ var (
 				return acts
 			}
 		}
-		return lack{why: "does not go with a fixed schedule, whose records say their order", hint: "drop it, or use --no-fixed-schedule", hard: true}
+		return lack{why: "cannot be combined with a fixed schedule, whose records say their order", hint: "drop it, or use --no-fixed-schedule", hard: true}
 	}}
 	made = &need{name: "synthetic data", cell: func(v *view) lack {
 		return unless(v.dataset.Made(), " on requests that are recorded")
@@ -239,7 +239,7 @@ var (
 			return acts
 		}
 		if t := v.endpoint(); t != nil && !t.System {
-			return lack{why: "does not go with an endpoint of type " + t.Name + ", whose requests hold no history", hint: "use conversations of one turn", hard: true}
+			return lack{why: "cannot be combined with an endpoint of type " + t.Name + ", whose requests hold no history", hint: "use conversations of one turn", hard: true}
 		}
 		return acts
 	}}
@@ -266,7 +266,7 @@ var (
 	}}
 	systemPlace = &need{name: "an endpoint type that takes a system prompt", cell: func(v *view) lack {
 		if t := v.endpoint(); t != nil && !t.System {
-			return lack{why: "does not go with an endpoint of type " + t.Name + ", which has no place for it", hint: "use an endpoint type that takes a system prompt, such as chat", hard: true}
+			return lack{why: "cannot be combined with an endpoint of type " + t.Name + ", which has no place for it", hint: "use an endpoint type that takes a system prompt, such as chat", hard: true}
 		}
 		return acts
 	}}
@@ -279,7 +279,7 @@ var (
 	ranking = &need{name: "an endpoint type that ranks", cell: func(v *view) lack {
 		if t := v.endpoint(); t != nil && !ranks(t) {
 			return lack{
-				why:  "does not go with an endpoint of type " + t.Name + ", which ranks nothing",
+				why:  "cannot be combined with an endpoint of type " + t.Name + ", which ranks nothing",
 				hint: "use one of " + strings.Join(fields.EndpointsThat(ranks), ", ") + " (--endpoint-type)", hard: true,
 			}
 		}

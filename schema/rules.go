@@ -220,7 +220,7 @@ var bodyRules = []rule{
 		case f.Call == "" && len(f.Command) == 0:
 			found("endpoint.flip", "needs a call or a command", "such as {call: /reset_prefix_cache} or {command: [./restart.sh, new]}")
 		case f.Method == "GET" && f.Body != nil:
-			found("endpoint.flip.body", "does not go with method: GET", "leave one of them out")
+			found("endpoint.flip.body", "cannot be combined with method: GET", "leave one of them out")
 		case strings.HasPrefix(f.Call, "/") && slices.ContainsFunc(b.Endpoint.URLs, func(u string) bool { return strings.HasPrefix(u, "grpc") }):
 			found("endpoint.flip.call", "a path needs an HTTP server, and the endpoint speaks gRPC", "give the call a full address, such as http://localhost:8000/path"+f.Call)
 		case secret.InCommand(f.Command):

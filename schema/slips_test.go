@@ -10,7 +10,7 @@ func TestSlips(t *testing.T) {
 		{"e.yaml", body + "sweep: {type: scenarios, runs: [{name: ../../up, benchmark: {profiling: {concurrency: 2}}}]}\n", `e.yaml:2:40: sweep.runs.0.name: "../../up" cannot be the name of a folder | a cell's name is the name of its folder: it cannot hold a path or control characters`},
 		{"e.yaml", body + "sweep: {type: scenarios, runs: [{name: /etc, benchmark: {profiling: {concurrency: 2}}}]}\n", `e.yaml:2:40: sweep.runs.0.name: "/etc" cannot be the name of a folder | a cell's name is the name of its folder: it cannot hold a path or control characters`},
 		{"e.yaml", body + "sweep: {type: scenarios, runs: [{name: org/model, benchmark: {profiling: {concurrency: 2}}}]}\n", ""},
-		{"e.yaml", body + "sweep: {type: scenarios, parameters: {concurrency: [1, 2]}, runs: [{name: b, benchmark: {profiling: {concurrency: 1}}}]}\n", "e.yaml:2:38: sweep.parameters: does not go with type: scenarios | use type: grid or zip"},
+		{"e.yaml", body + "sweep: {type: scenarios, parameters: {concurrency: [1, 2]}, runs: [{name: b, benchmark: {profiling: {concurrency: 1}}}]}\n", "e.yaml:2:38: sweep.parameters: cannot be combined with type: scenarios | use type: grid or zip"},
 		{"e.yaml", body + "sweep: {parameters: {concurrency: [1, 2]}, runs: [{name: b, benchmark: {profiling: {concurrency: 1}}}]}\n", "e.yaml:2:50: sweep.runs: needs type: scenarios | use type: scenarios"},
 		{"e.yaml", "benchmark: {model: demo, endpoint: {url: 'mock:'}, dataset: {isl: 8, entries: 2, turns: 0}, profiling: {requests: 2}}\n", "e.yaml:1:89: benchmark.dataset.turns: must be at least 1"},
 		{"e.yaml", "benchmark:\n  model: \"a\x01b\"\n", `e.yaml:2:12: the control character U+0001 | take it out, or write it as \x.. in double quotes`},

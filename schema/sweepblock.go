@@ -273,7 +273,7 @@ func (d *draft) scenarios(sw *source.Node) (out []Scenario, bad Errors) {
 	}
 	if len(d.axes.All) > 0 {
 		if sw.Get("parameters") != nil {
-			return nil, nil // one of the two does not go with the type, which a rule says
+			return nil, nil // one of the two cannot be combined with the type, which a rule says
 		}
 		return nil, source.Mistake(d.axes.All[0].Origin, strings.TrimPrefix(d.axes.All[0].Path, "benchmark."), "an axis cannot be combined with named cells", "keep one of them")
 	}

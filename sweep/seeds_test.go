@@ -93,7 +93,7 @@ func TestWhatDecidesSeeds(t *testing.T) {
 	}
 	both := blocks(2)
 	both.Head.MultiRun.Seeds, both.Kind.Ruled = "blocks", map[string]bool{"vary_seed_per_trial": true}
-	if _, err := sweep.Expand(both); err == nil || !strings.Contains(err.Error(), "does not go with vary_seed_per_trial") {
+	if _, err := sweep.Expand(both); err == nil || !strings.Contains(err.Error(), "cannot be combined with vary_seed_per_trial") {
 		t.Errorf("both: %v", err)
 	}
 }

@@ -22,7 +22,7 @@ var notHere = map[string]string{
 	"multi_turn --shared-system-prompt-length": "--user-context-prompt-length: needs to know how many contexts there are",
 	"inter_token_latency:10\"":                 "inter_token_latency needs a streaming endpoint", // AIPerf's goodput is 0 then
 
-	"--conversation-num 8":     "does not go with --request-count",
+	"--conversation-num 8":     "cannot be combined with --request-count",
 	"--duration 120":           "unknown flag\n  hint: there is --benchmark-duration", // as in 0.13
 	"--output-dir":             "unknown flag\n  hint: did you mean --output-artifact-dir?",
 	"--prefill-concurrency ":   "needs a streaming endpoint",

@@ -126,7 +126,7 @@ func refused(b *strings.Builder, s setting, types []typed) {
 	}
 	for _, g := range gs {
 		for _, said := range g.said(gs) {
-			fmt.Fprintf(b, "\t\t\tif %s if %s != _|_ {%s: error(\"does not go with type: %s\")%s}\n", said.condition, s.Name, s.Name, said.word, hinted(g.hint))
+			fmt.Fprintf(b, "\t\t\tif %s if %s != _|_ {%s: error(\"cannot be combined with type: %s\")%s}\n", said.condition, s.Name, s.Name, said.word, hinted(g.hint))
 		}
 	}
 }

@@ -55,6 +55,7 @@ func TestRewrittenSentencesStayAway(t *testing.T) {
 		"is there twice",
 		"requests that the server failed / attempted",
 		"no certain winner",
+		"does not go with",
 		"than the answers explain",
 		"the value decides:",
 		"would settle it",

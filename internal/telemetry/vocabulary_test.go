@@ -25,7 +25,7 @@ func TestMeanings(t *testing.T) {
 			seen[key] = true
 		}
 		if w := all[i]; strings.HasSuffix(m.Metric, "_total") != (w.Type == telemetry.Counter || m.Kind == telemetry.Counter) && m.Kind == "" || m.Fold == telemetry.Mean && w.Unit != "ratio" || m.Fold == "" {
-			t.Errorf("%+v does not go with %+v", m, w)
+			t.Errorf("%+v cannot be combined with %+v", m, w)
 		}
 		if servers[m.Server] == nil {
 			servers[m.Server] = map[string]bool{}

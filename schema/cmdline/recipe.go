@@ -144,12 +144,12 @@ func (l *Line) recipeNeeds(r recipe, sw, block *source.Node) (bad diag.Errors) {
 	}
 	for _, f := range sw.Fields {
 		if slices.Contains([]string{"parameters", "runs"}, f.Name) {
-			say("defines the sweep: "+cmp.Or(f.Value.Origin.Where, f.Name)+" does not go with it", "drop one of them")
+			say("defines the sweep: "+cmp.Or(f.Value.Origin.Where, f.Name)+" cannot be combined with it", "drop one of them")
 		}
 	}
 	for _, a := range l.Axes.All {
 		if r.name != "pareto-sweep" || fields.Canonical(concurrencyPath) != a.Path {
-			say("defines the sweep: the list of "+cmp.Or(a.Origin.Where, a.Path)+" does not go with it", "drop one of them")
+			say("defines the sweep: the list of "+cmp.Or(a.Origin.Where, a.Path)+" cannot be combined with it", "drop one of them")
 		}
 	}
 	return bad

@@ -27,7 +27,7 @@ type blame func(a *lower.Assignment, message, hint string)
 var denials = []rule{
 	{name: "recorded times are played or ignored", look: func(l *Line, found blame) {
 		if a := l.flag(fields.DatasetPath + ".ignore_trace_delays"); a != nil && a.Value.Value == true && l.scheduled() {
-			found(a, "does not go with a fixed schedule, which plays the recorded times", "drop it, or use --no-fixed-schedule")
+			found(a, "cannot be combined with a fixed schedule, which plays the recorded times", "drop it, or use --no-fixed-schedule")
 		}
 	}},
 	{name: "one rate and one pace", alone: true, look: func(l *Line, found blame) {
@@ -35,9 +35,9 @@ var denials = []rule{
 		case l.typed("user-centric-rate") && l.typed("request-rate"):
 			found(l.flag(fields.PhasePath+".rate"), "--user-centric-rate and --request-rate say two rates", "keep one of them")
 		case l.typed("user-centric-rate"):
-			found(pattern, "does not go with --user-centric-rate, whose users send at a steady pace", "drop one of them")
+			found(pattern, "cannot be combined with --user-centric-rate, whose users send at a steady pace", "drop one of them")
 		case l.typed("request-rate") && pattern != nil && pattern.Value.Text() == fields.PhasePresumed("").Name:
-			found(pattern, fields.PhasePresumed("").Pattern+" does not go with --request-rate", "use constant, poisson or gamma, or --concurrency without a rate")
+			found(pattern, fields.PhasePresumed("").Pattern+" cannot be combined with --request-rate", "use constant, poisson or gamma, or --concurrency without a rate")
 		}
 	}},
 	{name: "recorded times are played, or another pace", alone: true, look: func(l *Line, found blame) {
@@ -46,22 +46,22 @@ var denials = []rule{
 			return
 		}
 		for _, field := range []string{"rate", "rate_series", "users", "smoothness"} {
-			found(l.flag(fields.PhasePath+"."+field), "does not go with "+ds.Get("path").Text()+", whose records are sent at their own times", "drop it, or --no-fixed-schedule leaves the times out")
+			found(l.flag(fields.PhasePath+"."+field), "cannot be combined with "+ds.Get("path").Text()+", whose records are sent at their own times", "drop it, or --no-fixed-schedule leaves the times out")
 		}
 	}},
 	{name: "requests or conversations are counted", alone: true, look: func(l *Line, found blame) {
 		if requests := l.flag(fields.PhasePath + ".requests"); requests != nil {
-			found(l.flag(fields.PhasePath+".sessions"), "does not go with "+requests.Origin.Where, "keep one of them: requests may end within a conversation, sessions do not")
+			found(l.flag(fields.PhasePath+".sessions"), "cannot be combined with "+requests.Origin.Where, "keep one of them: requests may end within a conversation, sessions do not")
 		}
 	}},
 	{name: "the warmup's as well", alone: true, look: func(l *Line, found blame) {
 		if requests := l.flag("benchmark.phases.warmup.requests"); requests != nil {
-			found(l.flag("benchmark.phases.warmup.sessions"), "does not go with "+requests.Origin.Where, "keep one of them")
+			found(l.flag("benchmark.phases.warmup.sessions"), "cannot be combined with "+requests.Origin.Where, "keep one of them")
 		}
 	}},
 	{name: "a schedule begins at one record", alone: true, look: func(l *Line, found blame) {
 		if l.typed("fixed-schedule-auto-offset") {
-			found(l.flag(fields.PhasePath+".start_offset"), "does not go with --fixed-schedule-auto-offset, which starts at the first record", "keep one of them")
+			found(l.flag(fields.PhasePath+".start_offset"), "cannot be combined with --fixed-schedule-auto-offset, which starts at the first record", "keep one of them")
 		}
 	}},
 	{name: "contexts of users are counted", alone: true, look: func(l *Line, found blame) {
@@ -78,7 +78,7 @@ var denials = []rule{
 	{name: "a schedule is not swept", look: func(l *Line, found blame) {
 		for _, a := range l.Axes.All {
 			if l.scheduled() && strings.HasPrefix(a.Path, fields.PhasePath+".") && a.Origin.Source == source.ByFlag {
-				found(&lower.Assignment{Path: a.Path, Origin: a.Origin}, "a list does not go with a fixed schedule", "use one value, or --no-fixed-schedule")
+				found(&lower.Assignment{Path: a.Path, Origin: a.Origin}, "a list cannot be combined with a fixed schedule", "use one value, or --no-fixed-schedule")
 			}
 		}
 	}},

@@ -12,7 +12,7 @@ func TestRuleOf(t *testing.T) {
 	for _, c := range []struct{ field, text, hint, by string }{
 		{"records", "cannot be combined with path", "keep one of them", ""},
 		{"samples", "required by type: sobol", "say how many cells to draw", "type"},
-		{"turns", "does not go with type: public", "the records say how many turns there are", ""},
+		{"turns", "cannot be combined with type: public", "the records say how many turns there are", ""},
 	} {
 		r := fields.RuleOf(c.field, c.text)
 		if r == nil || r.Hint != c.hint || r.By != c.by || !r.LooksAt(c.field) {
