@@ -19,7 +19,7 @@ func (d *draft) readSearch(root *source.Node) (bad Errors) {
 		return nil
 	}
 	if sw := root.Get("sweep"); sw.Get("runs") != nil || sw.Get("dimensions") != nil || len(d.axes.All) > 0 {
-		return source.Mistake(s.Origin, "search", "does not go with a sweep or a list of values", "leave the sweep out, and run one search for each of its values")
+		return source.Mistake(s.Origin, "search", "cannot be combined with a sweep or a list of values", "leave the sweep out, and run one search for each of its values")
 	}
 	bad = append(bad, d.searchLimits(root, s)...)
 	path, span := s.Get("path"), s.Get("range")

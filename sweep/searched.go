@@ -63,7 +63,7 @@ func (p *Plan) checkSearch() error {
 		{p.Experiment.Compare != nil, "compare", "run one search for each system, and compare the brackets"},
 	} {
 		if other.said {
-			return &schema.Error{Path: other.path, Message: "does not go with search", Hint: other.hint}
+			return &schema.Error{Path: other.path, Message: "cannot be combined with search", Hint: other.hint}
 		}
 	}
 	if len(p.Axes) != 1 || len(p.Cells) != 1 {
