@@ -135,7 +135,7 @@ func (p *Page) changed(list []chart.Change) {
 			}
 		}
 		if low <= high {
-			t := Tile{Label: list[i].Metric, Value: chart.Percent(low), Note: "not decided"}
+			t := Tile{Label: list[i].Metric, Value: chart.Percent(low), Note: "not decided yet"}
 			if a, b := chart.Percent(low), chart.Percent(high); a != b {
 				t.Value = strings.TrimSuffix(a, " %") + " to " + b
 			}
