@@ -19,6 +19,7 @@ import (
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/source"
 )
 
 // A spec that was written as JSON and read again is the same run: the same requests
@@ -40,7 +41,11 @@ func TestSpecIsData(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			run := plan.Runs[0]
+			first, _, err := source.Of(plan).Next(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run := first.Run
 			spec := onerun.Spec{Benchmark: run.Cell.Resolved.Benchmark, Seed: run.Seed, Text: run.Text}
 			spec.Benchmark.Endpoint.URLs = []string{"mock:?ttft=9ms&itl=1ms&jitter=0.2"} // some examples name a real server
 			for i := range spec.Benchmark.Datasets {
