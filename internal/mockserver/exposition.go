@@ -30,13 +30,19 @@ type speech struct {
 	gap      []float64 // of the time between tokens
 }
 
-// family is a metric of a page. One of value and times is set.
+// family is a metric of a page: a figure under the server's name for it.
 type family struct {
-	name, kind, help string
-	label            string // more labels
-	value            func(s *Server, f *figures) float64
-	times            func(f *figures) *histogram
-	when             func(c *Config) bool // nil: always
+	name  string
+	label string // more labels
+	of    figure
+}
+
+// figure is something to tell, whatever it is called. One of value and times is set.
+type figure struct {
+	kind, help string
+	value      func(s *Server, f *figures) float64
+	times      func(f *figures) *histogram
+	when       func(c *Config) bool // nil: always
 }
 
 func speeches() []speech {
@@ -60,96 +66,127 @@ func speeches() []speech {
 func hasKV(c *Config) bool    { return c.KVBlocks > 0 }
 func hasCache(c *Config) bool { return c.Cache > 0 }
 
-func running(s *Server, f *figures) float64 {
-	if c := &s.cfg; c.Step == 0 && c.Workers == 0 { // nobody waits
-		return float64(f.active)
-	}
-	return float64(s.counts.running.Load())
+// What there is to tell, in our own words.
+var (
+	running = figure{kind: "gauge", help: "Requests being worked on.", value: func(s *Server, f *figures) float64 {
+		if c := &s.cfg; c.Step == 0 && c.Workers == 0 { // none ever waits
+			return float64(f.active)
+		}
+		return float64(s.counts.running.Load())
+	}}
+	waiting = figure{kind: "gauge", help: "Requests in line.", value: func(s *Server, _ *figures) float64 { return float64(s.counts.waiting.Load()) }}
+	kvUse   = figure{kind: "gauge", help: "Share of the KV blocks in use, 0 to 1.", when: hasKV, value: func(s *Server, f *figures) float64 {
+		return float64(f.blocks) / float64(s.cfg.KVBlocks)
+	}}
+	batch = figure{kind: "counter", help: "Sequences in an average step.", value: func(_ *Server, f *figures) float64 {
+		return float64(f.stepped) / float64(max(1, f.steps))
+	}}
+
+	preemptions = counted("Requests that lost their KV blocks to older ones.", func(f *figures) float64 { return float64(f.preempted) }).where(hasKV)
+	looked      = counted("Prompt tokens looked up in the prefix cache.", func(f *figures) float64 { return float64(f.lookedUp) }).where(hasCache)
+	found       = counted("Prompt tokens found in the prefix cache.", func(f *figures) float64 { return float64(f.found) }).where(hasCache)
+	prompt      = counted("Prompt tokens, those from the cache included.", func(f *figures) float64 { return float64(f.prompt) })
+	computed    = counted("Prompt tokens, those from the cache left out.", func(f *figures) float64 { return float64(f.prompt - f.found) })
+	generated   = counted("Tokens generated.", func(f *figures) float64 { return float64(f.generated) })
+	whole       = counted("Requests answered, by how they ended.", func(f *figures) float64 { return float64(f.whole) })
+	aborted     = counted(whole.help, func(f *figures) float64 { return float64(f.aborted) })
+	failed      = counted(whole.help, func(f *figures) float64 { return float64(f.failed) })
+	steps       = counted("Steps of the engine.", func(f *figures) float64 { return float64(f.steps) })
+	prefillTime = counted("Time spent before first tokens, in seconds.", func(f *figures) float64 { return f.prefill.sum })
+	decodeTime  = counted("Time spent from first tokens to last ones, in seconds.", func(f *figures) float64 { return f.decode.sum })
+
+	ttft      = timed("From a request to its first token, in seconds.", func(f *figures) *histogram { return &f.ttft })
+	itl       = timed("From one token to the next, in seconds.", func(f *figures) *histogram { return &f.itl })
+	e2e       = timed("From a request to the end of its answer, in seconds.", func(f *figures) *histogram { return &f.e2e })
+	queued    = timed("How long a request was in line, in seconds.", func(f *figures) *histogram { return &f.queue })
+	inferred  = timed("From a request's turn to the end of its answer, in seconds.", func(f *figures) *histogram { return &f.inferred })
+	prefilled = timed("From a request's turn to its first token, in seconds.", func(f *figures) *histogram { return &f.prefill })
+	decoded   = timed("From a request's first token to its last, in seconds.", func(f *figures) *histogram { return &f.decode })
+)
+
+func counted(help string, of func(f *figures) float64) figure {
+	return figure{kind: "counter", help: help, value: func(_ *Server, f *figures) float64 { return of(f) }}
 }
 
-func waiting(s *Server, _ *figures) float64 { return float64(s.counts.waiting.Load()) }
-func kvUse(s *Server, f *figures) float64 {
-	return float64(f.blocks) / float64(s.cfg.KVBlocks)
+func timed(help string, of func(f *figures) *histogram) figure {
+	return figure{kind: "histogram", help: help, times: of}
 }
-func prompt(_ *Server, f *figures) float64      { return float64(f.prompt) }
-func generated(_ *Server, f *figures) float64   { return float64(f.generated) }
-func preemptions(_ *Server, f *figures) float64 { return float64(f.preempted) }
-func looked(_ *Server, f *figures) float64      { return float64(f.lookedUp) }
-func found(_ *Server, f *figures) float64       { return float64(f.found) }
-func whole(_ *Server, f *figures) float64       { return float64(f.whole) }
+
+func (f figure) where(has func(c *Config) bool) figure {
+	f.when = has
+	return f
+}
 
 func vllmFamilies() []family {
 	return []family{
-		{name: "vllm:num_requests_running", kind: "gauge", help: "Number of requests in model execution batches.", value: running},
-		{name: "vllm:num_requests_waiting", kind: "gauge", help: "Number of requests waiting to be processed.", value: waiting},
-		{name: "vllm:kv_cache_usage_perc", kind: "gauge", help: "KV-cache usage. 1 means 100 percent usage.", value: kvUse, when: hasKV},
-		{name: "vllm:prefix_cache_queries_total", kind: "counter", help: "Prefix cache queries, in terms of number of queried tokens.", value: looked, when: hasCache},
-		{name: "vllm:prefix_cache_hits_total", kind: "counter", help: "Prefix cache hits, in terms of number of cached tokens.", value: found, when: hasCache},
-		{name: "vllm:num_preemptions_total", kind: "counter", help: "Cumulative number of preemption from the engine.", value: preemptions, when: hasKV},
-		{name: "vllm:prompt_tokens_total", kind: "counter", help: "Number of prefill tokens processed.", value: prompt},
-		{name: "vllm:generation_tokens_total", kind: "counter", help: "Number of generation tokens processed.", value: generated},
-		{name: "vllm:request_success_total", kind: "counter", help: "Count of successfully processed requests.", label: `finished_reason="length"`, value: whole},
-		{name: "vllm:request_success_total", kind: "counter", help: "Count of successfully processed requests.", label: `finished_reason="abort"`, value: func(_ *Server, f *figures) float64 { return float64(f.aborted) }},
-		{name: "vllm:request_success_total", kind: "counter", help: "Count of successfully processed requests.", label: `finished_reason="error"`, value: func(_ *Server, f *figures) float64 { return float64(f.failed) }},
-		{name: "vllm:time_to_first_token_seconds", kind: "histogram", help: "Histogram of time to first token in seconds.", times: func(f *figures) *histogram { return &f.ttft }},
-		{name: "vllm:inter_token_latency_seconds", kind: "histogram", help: "Histogram of inter-token latency in seconds.", times: func(f *figures) *histogram { return &f.itl }},
-		{name: "vllm:e2e_request_latency_seconds", kind: "histogram", help: "Histogram of e2e request latency in seconds.", times: func(f *figures) *histogram { return &f.e2e }},
-		{name: "vllm:request_queue_time_seconds", kind: "histogram", help: "Histogram of time spent in WAITING phase for request.", times: func(f *figures) *histogram { return &f.queue }},
-		{name: "vllm:request_inference_time_seconds", kind: "histogram", help: "Histogram of time spent in RUNNING phase for request.", times: func(f *figures) *histogram { return &f.inferred }},
-		{name: "vllm:request_prefill_time_seconds", kind: "histogram", help: "Histogram of time spent in PREFILL phase for request.", times: func(f *figures) *histogram { return &f.prefill }},
-		{name: "vllm:request_decode_time_seconds", kind: "histogram", help: "Histogram of time spent in DECODE phase for request.", times: func(f *figures) *histogram { return &f.decode }},
+		{name: "vllm:num_requests_running", of: running},
+		{name: "vllm:num_requests_waiting", of: waiting},
+		{name: "vllm:kv_cache_usage_perc", of: kvUse},
+		{name: "vllm:prefix_cache_queries_total", of: looked},
+		{name: "vllm:prefix_cache_hits_total", of: found},
+		{name: "vllm:num_preemptions_total", of: preemptions},
+		{name: "vllm:prompt_tokens_total", of: prompt},
+		{name: "vllm:generation_tokens_total", of: generated},
+		{name: "vllm:request_success_total", label: `finished_reason="length"`, of: whole},
+		{name: "vllm:request_success_total", label: `finished_reason="abort"`, of: aborted},
+		{name: "vllm:request_success_total", label: `finished_reason="error"`, of: failed},
+		{name: "vllm:time_to_first_token_seconds", of: ttft},
+		{name: "vllm:inter_token_latency_seconds", of: itl},
+		{name: "vllm:e2e_request_latency_seconds", of: e2e},
+		{name: "vllm:request_queue_time_seconds", of: queued},
+		{name: "vllm:request_inference_time_seconds", of: inferred},
+		{name: "vllm:request_prefill_time_seconds", of: prefilled},
+		{name: "vllm:request_decode_time_seconds", of: decoded},
 	}
 }
 
 func sglangFamilies() []family {
 	return []family{
-		{name: "sglang:num_running_reqs", kind: "gauge", help: "The number of running requests.", value: running},
-		{name: "sglang:num_queue_reqs", kind: "gauge", help: "The number of requests in the waiting queue.", value: waiting},
-		{name: "sglang:token_usage", kind: "gauge", help: "The token usage.", value: kvUse, when: hasKV},
-		{name: "sglang:full_token_usage", kind: "gauge", help: "The token usage of the full attention pool.", value: kvUse, when: hasKV},
-		{name: "sglang:cached_tokens_total", kind: "counter", help: "Number of cached prompt tokens.", label: `source="device"`, value: found, when: hasCache},
-		{name: "sglang:num_retracted_requests_total", kind: "counter", help: "Number of retracted requests.", value: preemptions, when: hasKV},
-		{name: "sglang:prompt_tokens_total", kind: "counter", help: "Number of prefill tokens processed.", value: prompt},
-		{name: "sglang:generation_tokens_total", kind: "counter", help: "Number of generation tokens processed.", value: generated},
-		{name: "sglang:num_requests_total", kind: "counter", help: "Number of requests processed.", value: whole},
-		{name: "sglang:num_aborted_requests_total", kind: "counter", help: "Number of requests aborted.", value: func(_ *Server, f *figures) float64 { return float64(f.aborted) }},
-		{name: "sglang:time_to_first_token_seconds", kind: "histogram", help: "Histogram of time to first token in seconds.", times: func(f *figures) *histogram { return &f.ttft }},
-		{name: "sglang:inter_token_latency_seconds", kind: "histogram", help: "Histogram of inter-token latency in seconds.", times: func(f *figures) *histogram { return &f.itl }},
-		{name: "sglang:e2e_request_latency_seconds", kind: "histogram", help: "Histogram of End-to-end request latency in seconds.", times: func(f *figures) *histogram { return &f.e2e }},
-		{name: "sglang:queue_time_seconds", kind: "histogram", help: "Histogram of queueing time in seconds.", times: func(f *figures) *histogram { return &f.queue }},
+		{name: "sglang:num_running_reqs", of: running},
+		{name: "sglang:num_queue_reqs", of: waiting},
+		{name: "sglang:token_usage", of: kvUse},
+		{name: "sglang:full_token_usage", of: kvUse},
+		{name: "sglang:cached_tokens_total", label: `source="device"`, of: found},
+		{name: "sglang:num_retracted_requests_total", of: preemptions},
+		{name: "sglang:prompt_tokens_total", of: prompt},
+		{name: "sglang:generation_tokens_total", of: generated},
+		{name: "sglang:num_requests_total", of: whole},
+		{name: "sglang:num_aborted_requests_total", of: aborted},
+		{name: "sglang:time_to_first_token_seconds", of: ttft},
+		{name: "sglang:inter_token_latency_seconds", of: itl},
+		{name: "sglang:e2e_request_latency_seconds", of: e2e},
+		{name: "sglang:queue_time_seconds", of: queued},
 	}
 }
 
 func trtllmFamilies() []family {
 	return []family{
-		{name: "trtllm_num_requests_running", kind: "gauge", help: "Number of requests running.", value: running},
-		{name: "trtllm_num_requests_waiting", kind: "gauge", help: "Number of requests waiting.", value: waiting},
-		{name: "trtllm_kv_cache_utilization", kind: "gauge", help: "KV cache utilization.", value: kvUse, when: hasKV},
-		{name: "trtllm_prompt_cached_tokens_total", kind: "counter", help: "Prompt tokens read from the KV cache.", value: found, when: hasCache},
-		{name: "trtllm_prompt_tokens_total", kind: "counter", help: "Prompt tokens processed.", value: prompt},
-		{name: "trtllm_generation_tokens_total", kind: "counter", help: "Tokens generated.", value: generated},
-		{name: "trtllm_request_success_total", kind: "counter", help: "Count of successfully processed requests.", label: `finished_reason="length"`, value: whole},
-		{name: "trtllm_time_to_first_token_seconds", kind: "histogram", help: "Histogram of time to first token in seconds.", times: func(f *figures) *histogram { return &f.ttft }},
-		{name: "trtllm_e2e_request_latency_seconds", kind: "histogram", help: "Histogram of end to end request latency in seconds.", times: func(f *figures) *histogram { return &f.e2e }},
-		{name: "trtllm_request_queue_time_seconds", kind: "histogram", help: "Histogram of time spent in WAITING phase for request.", times: func(f *figures) *histogram { return &f.queue }},
-		{name: "trtllm_request_prefill_time_seconds", kind: "histogram", help: "Histogram of time spent in PREFILL phase for request.", times: func(f *figures) *histogram { return &f.prefill }},
-		{name: "trtllm_request_decode_time_seconds", kind: "histogram", help: "Histogram of time spent in DECODE phase for request.", times: func(f *figures) *histogram { return &f.decode }},
+		{name: "trtllm_num_requests_running", of: running},
+		{name: "trtllm_num_requests_waiting", of: waiting},
+		{name: "trtllm_kv_cache_utilization", of: kvUse},
+		{name: "trtllm_prompt_cached_tokens_total", of: found},
+		{name: "trtllm_prompt_tokens_total", of: prompt},
+		{name: "trtllm_generation_tokens_total", of: generated},
+		{name: "trtllm_request_success_total", label: `finished_reason="length"`, of: whole},
+		{name: "trtllm_time_to_first_token_seconds", of: ttft},
+		{name: "trtllm_e2e_request_latency_seconds", of: e2e},
+		{name: "trtllm_request_queue_time_seconds", of: queued},
+		{name: "trtllm_request_prefill_time_seconds", of: prefilled},
+		{name: "trtllm_request_decode_time_seconds", of: decoded},
 	}
 }
 
 func llamacppFamilies() []family {
 	return []family{
-		{name: "llamacpp:requests_processing", kind: "gauge", help: "Number of requests processing.", value: running},
-		{name: "llamacpp:requests_deferred", kind: "gauge", help: "Number of requests deferred.", value: waiting},
-		{name: "llamacpp:prompt_tokens_total", kind: "counter", help: "Number of prompt tokens processed.", value: func(s *Server, f *figures) float64 { return float64(f.prompt - f.found) }},
-		{name: "llamacpp:prompt_tokens_cached_total", kind: "counter", help: "Number of prompt tokens found in the cache.", value: found, when: hasCache},
-		{name: "llamacpp:prompt_seconds_total", kind: "counter", help: "Prompt process time", value: func(_ *Server, f *figures) float64 { return f.prefill.sum }},
-		{name: "llamacpp:tokens_predicted_total", kind: "counter", help: "Number of generation tokens processed.", value: generated},
-		{name: "llamacpp:tokens_predicted_seconds_total", kind: "counter", help: "Predict process time", value: func(_ *Server, f *figures) float64 { return f.decode.sum }},
-		{name: "llamacpp:n_decode_total", kind: "counter", help: "Total number of llama_decode() calls", value: func(_ *Server, f *figures) float64 { return float64(f.steps) }},
-		{name: "llamacpp:n_busy_slots_per_decode", kind: "counter", help: "Average number of busy slots per llama_decode() call", value: func(_ *Server, f *figures) float64 {
-			return float64(f.stepped) / float64(max(1, f.steps))
-		}},
+		{name: "llamacpp:requests_processing", of: running},
+		{name: "llamacpp:requests_deferred", of: waiting},
+		{name: "llamacpp:prompt_tokens_total", of: computed},
+		{name: "llamacpp:prompt_tokens_cached_total", of: found},
+		{name: "llamacpp:prompt_seconds_total", of: prefillTime},
+		{name: "llamacpp:tokens_predicted_total", of: generated},
+		{name: "llamacpp:tokens_predicted_seconds_total", of: decodeTime},
+		{name: "llamacpp:n_decode_total", of: steps},
+		{name: "llamacpp:n_busy_slots_per_decode", of: batch},
 	}
 }
 
@@ -186,18 +223,18 @@ func (s *Server) exposition(path string) (b []byte) {
 	defer f.mu.Unlock()
 	last := ""
 	for _, m := range sp.families {
-		if m.when != nil && !m.when(&s.cfg) {
+		if m.of.when != nil && !m.of.when(&s.cfg) {
 			continue
 		}
 		if m.name != last {
-			b = fmt.Appendf(b, "# HELP %s %s\n# TYPE %s %s\n", m.name, m.help, m.name, m.kind)
+			b = fmt.Appendf(b, "# HELP %s %s\n# TYPE %s %s\n", m.name, m.of.help, m.name, m.of.kind)
 			last = m.name
 		}
-		if m.value != nil {
-			b = series(b, m.name, m.value(s, f), labels, m.label)
+		if m.of.value != nil {
+			b = series(b, m.name, m.of.value(s, f), labels, m.label)
 			continue
 		}
-		h, below := m.times(f), int64(0)
+		h, below := m.of.times(f), int64(0)
 		for i, edge := range h.edges {
 			if h.counts != nil {
 				below += h.counts[i]

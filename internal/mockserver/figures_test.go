@@ -115,7 +115,7 @@ func TestExpositionIsHonest(t *testing.T) {
 			}
 		}
 		for _, m := range s.families {
-			if (m.value == nil) == (m.times == nil) || !slices.Contains([]string{"gauge", "counter", "histogram"}, m.kind) {
+			if (m.of.value == nil) == (m.of.times == nil) || !slices.Contains([]string{"gauge", "counter", "histogram"}, m.of.kind) {
 				t.Errorf("%s: %s", s.name, m.name)
 			}
 		}
