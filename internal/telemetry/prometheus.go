@@ -180,7 +180,7 @@ func (r *reading) comment(line string) {
 			name += "_total"
 		}
 		if r.types[name] != "" || r.sampled[name] {
-			r.page.doubt("a type that is said again, or after the samples, is not taken")
+			r.page.doubt("a TYPE line that is repeated or comes after the samples is ignored")
 			return
 		}
 		r.types[name] = kind
@@ -271,7 +271,7 @@ func (p *Page) family(f *dto.MetricFamily, unit string) Family {
 		}
 		text := labelText(labels, extra...)
 		if seen[kind+text] {
-			p.doubt("of a series that is repeated the first sample is taken")
+			p.doubt("a series is repeated; its first sample is used")
 			return
 		}
 		seen[kind+text] = true

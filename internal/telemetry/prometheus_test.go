@@ -49,11 +49,11 @@ func TestParse(t *testing.T) {
 			[]string{`a{"k":"3"} gauge 4`, "h count 2"},
 			nil,
 		},
-		{"repeated", "# TYPE a gauge\na{k=\"1\"} 1\na{k=\"1\"} 2\n", []string{`a{"k":"1"} gauge 1`}, []string{"of a series that is repeated the first sample is taken"}},
+		{"repeated", "# TYPE a gauge\na{k=\"1\"} 1\na{k=\"1\"} 2\n", []string{`a{"k":"1"} gauge 1`}, []string{"a series is repeated; its first sample is used"}},
 		{
 			"wrong types", "# TYPE a gauge\n# TYPE a counter\na 1\nb 1\n# TYPE b gauge\n# TYPE c banana\nc 5\n",
 			[]string{"a gauge 1", "b unknown 1", "c unknown 5"},
-			[]string{"a type that is said again, or after the samples, is not taken"},
+			[]string{"a TYPE line that is repeated or comes after the samples is ignored"},
 		},
 		{"negative histogram", "# TYPE h histogram\nh_bucket{le=\"1\"} -4\nh_count 2\nh_sum 1\n", []string{"h count 2", "h sum 1"}, []string{"lines that are not Prometheus text are left out"}},
 		{"broken lines", "a 1\nb{x=\"y\nc{} three\nno value\n d 2\n", []string{"a unknown 1", "d unknown 2"}, []string{"lines that are not Prometheus text are left out"}},

@@ -211,7 +211,7 @@ func (p *page) fetch(ctx context.Context) (body []byte, at int64, err error) {
 	trace := &httptrace.ClientTrace{GotFirstResponseByte: func() { first = p.of.Now() }}
 	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), http.MethodGet, p.url, nil)
 	if err != nil {
-		return nil, p.of.Now(), &NotPrometheusError{"the address is not one of a page"}
+		return nil, p.of.Now(), &NotPrometheusError{"the address cannot be used"}
 	}
 	for name, values := range p.at.Header {
 		req.Header[name] = values
@@ -239,7 +239,7 @@ func (p *page) fetch(ctx context.Context) (body []byte, at int64, err error) {
 // status is an answer other than 200: that there is no page, or that something is wrong
 // with it now.
 func status(code int) error {
-	err := fmt.Errorf("the answer is %d %s", code, http.StatusText(code))
+	err := fmt.Errorf("the server answered %d %s", code, http.StatusText(code))
 	if code >= 500 && code != http.StatusNotImplemented {
 		return err
 	}

@@ -105,7 +105,7 @@ func TestScraperFindsThePage(t *testing.T) {
 	for _, c := range []struct{ usual, other, off string }{
 		{`[{"gpuMemUsage": 1}]`, "a 1\n", ""},
 		{"<html>", "a 1\n", ""},
-		{"", "", "the answer is 404 Not Found"},
+		{"", "", "the server answered 404 Not Found"},
 		{`{"a":1}`, "<html>", "the answer is JSON, not Prometheus text"},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,9 @@
 package telemetry
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // Word is what a figure of a server means, whatever the server calls it.
 type Word struct {
@@ -12,23 +15,23 @@ type Word struct {
 // Words are the vocabulary, in the order in which it is shown.
 func Words() []Word {
 	return []Word{
-		{"running", "requests", Gauge, "requests that are worked on"},
-		{"waiting", "requests", Gauge, "requests that wait for their turn"},
+		{"running", "requests", Gauge, "requests being worked on"},
+		{"waiting", "requests", Gauge, "requests waiting for their turn"},
 		{"kv_use", "ratio", Gauge, "share of the KV cache in use"},
-		{"swapped", "requests", Gauge, "requests whose KV cache was moved away"},
-		{"preemptions", "", Counter, "times that a request lost its place in the KV cache"},
+		{"swapped", "requests", Gauge, "requests whose KV cache was moved out of the way"},
+		{"preemptions", "", Counter, "how often a request lost its place in the KV cache"},
 		{"prefix_hits", "tokens", Counter, "prompt tokens found in the prefix cache"},
 		{"prefix_queries", "tokens", Counter, "prompt tokens looked up in the prefix cache"},
 		{"prompt_tokens", "tokens", Counter, "prompt tokens read"},
 		{"generated_tokens", "tokens", Counter, "tokens generated"},
-		{"spec_accepted", "tokens", Counter, "tokens of drafts that were accepted"},
-		{"spec_drafted", "tokens", Counter, "tokens of drafts"},
-		{"queue_time", "seconds", Histogram, "time that a request waited for its turn"},
+		{"spec_accepted", "tokens", Counter, "draft tokens that were accepted"},
+		{"spec_drafted", "tokens", Counter, "draft tokens"},
+		{"queue_time", "seconds", Histogram, "time a request waited for its turn"},
 		{"prefill_time", "seconds", Histogram, "time from its turn to the first token"},
 		{"decode_time", "seconds", Histogram, "time from the first token to the last"},
 		{"ttft", "seconds", Histogram, "time to first token, as the server measures it"},
 		{"itl", "seconds", Histogram, "time between tokens"},
-		{"e2e", "seconds", Histogram, "time of a request"},
+		{"e2e", "seconds", Histogram, "time from a request to the end of its answer"},
 	}
 }
 
@@ -148,12 +151,18 @@ func Meanings() []Meaning {
 	}
 }
 
-// Means are the rows of a metric, whose name may lack the _total of a counter.
-func Means(metric string) (out []Meaning) {
+// byMetric are the rows of each name. A sample asks for its own, so it is made once.
+var byMetric = sync.OnceValue(func() map[string][]Meaning {
+	rows := map[string][]Meaning{}
 	for _, m := range Meanings() {
-		if m.Metric == metric || strings.HasSuffix(m.Metric, "_total") && m.Metric == metric+"_total" {
-			out = append(out, m)
+		rows[m.Metric] = append(rows[m.Metric], m)
+		if bare, total := strings.CutSuffix(m.Metric, "_total"); total {
+			rows[bare] = append(rows[bare], m)
 		}
 	}
-	return out
-}
+	return rows
+})
+
+// Means are the rows of a metric, whose name may lack the _total of a counter. They
+// belong to the vocabulary.
+func Means(metric string) []Meaning { return byMetric()[metric] }
