@@ -36,14 +36,18 @@ func (d *draft) readSearch(root *source.Node) (bad Errors) {
 func (d *draft) searchLimits(root, s *source.Node) (bad Errors) {
 	where := s.Get("where")
 	body := root.Get("benchmark")
-	if where == nil || where.Kind != source.List || body == nil || body.Kind != source.Object {
+	if where == nil || body == nil || body.Kind != source.Object {
 		return nil
+	}
+	limits := where.Items
+	if where.Kind != source.List { // a list of one may be written without brackets
+		limits = []*source.Node{where}
 	}
 	if body.Get("slos") != nil {
 		return source.Mistake(where.Origin, "search.where", "says limits that slos say, too", "keep one of them: without where a search goes by slos")
 	}
 	slos := source.ObjectNode(where.Origin)
-	for i, n := range where.Items {
+	for i, n := range limits {
 		at := fmt.Sprintf("search.where.%d", i)
 		l, ok := ParseLimit(n.Text())
 		switch {

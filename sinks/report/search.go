@@ -92,7 +92,7 @@ func (r *Report) searchLimit() string {
 	case a.Sure:
 		return text + " (95 % intervals; each end was seen twice)"
 	}
-	return text + " (95 % intervals; an end was seen once only)"
+	return text + " (95 % intervals; one end was measured only once)"
 }
 
 // searchPrice is what a narrower bracket costs, where there is a wide one.
