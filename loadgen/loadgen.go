@@ -58,6 +58,8 @@ type Job struct {
 	Judge func(*record.Record) (failed, sent string)
 	// Hide masks the secrets of the experiment in what servers say.
 	Hide *secret.Masker
+	// Between, if set, is called between two phases, when nothing is in flight.
+	Between func()
 	// Live, if set, is called about twice a second with a snapshot.
 	Live func(Snapshot)
 }

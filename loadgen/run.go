@@ -299,6 +299,9 @@ func (d *driver) play(ctx context.Context) (begun []*phase) {
 		if e.interrupted.Load() || e.failing.Load() {
 			break
 		}
+		if i > 0 && !p.cfg.Seamless && d.job.Between != nil {
+			d.job.Between()
+		}
 		d.prepare(ctx, p)
 		if i > 0 && p.cfg.Seamless {
 			p.pred = d.phases[i-1]

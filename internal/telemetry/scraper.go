@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,6 +22,8 @@ const Interval = 333 * time.Millisecond
 const (
 	lookTimeout  = time.Second      // one look
 	longestPause = 10 * time.Second // between looks at a source that does not answer
+	// borderWait is how long the load waits, between two phases, for pages to be read.
+	borderWait = 250 * time.Millisecond
 	// budget bounds what a large page costs: the next look waits so many times as long
 	// as the work of the last one, which is then at most 1 % of a core.
 	budget = 100
@@ -39,6 +42,7 @@ type Address struct {
 	URLs   []string    // where the page may be, tried in order
 	Header http.Header // what is sent along; nil for nothing
 	Asked  bool        // it was named, and is not a guess
+	Silent bool        // it has not answered before: nobody waits for it
 }
 
 // Scraper reads pages of Prometheus text. Of a series it tells a sample when its value
@@ -61,28 +65,70 @@ func (s *Scraper) Start(ctx context.Context, sink Sink) {
 		s.Mask = func(text string) string { return text }
 	}
 	for _, a := range s.Addresses {
-		s.pages = append(s.pages, &page{of: s, at: a, sink: sink, series: map[seriesKey]*series{}, families: map[string]*Family{}})
+		s.pages = append(s.pages, &page{of: s, at: a, sink: sink, series: map[seriesKey]*series{}, families: map[string]*Family{}, now: make(chan chan<- struct{})})
 	}
+	ctx, s.stop = context.WithCancel(ctx)
 	var first sync.WaitGroup
 	for _, p := range s.pages {
-		first.Go(func() { p.find(ctx) })
+		if !p.at.Silent {
+			first.Add(1)
+		}
+		s.wait.Go(func() {
+			p.find(ctx)
+			if !p.at.Silent {
+				first.Done()
+			}
+			if p.off == "" {
+				p.watch(ctx)
+			}
+		})
 	}
 	first.Wait()
-	ctx, s.stop = context.WithCancel(ctx)
+}
+
+// Look reads the pages that answer, and waits for them, if not for long: it is for the
+// border between two phases, when nothing is sent. Stop comes after it.
+func (s *Scraper) Look() {
+	over := time.NewTimer(borderWait)
+	defer over.Stop()
+	ended := make(chan struct{})
+	var all sync.WaitGroup
 	for _, p := range s.pages {
-		if p.off == "" {
-			s.wait.Go(func() { p.watch(ctx) })
+		if p.up.Load() {
+			all.Go(func() { p.border(ended) })
 		}
+	}
+	read := make(chan struct{})
+	go func() { all.Wait(); close(read) }()
+	select {
+	case <-read:
+	case <-over.C:
+	}
+	close(ended)
+	<-read
+}
+
+// border has the one who watches the page look now, and waits for that until ended.
+func (p *page) border(ended <-chan struct{}) {
+	looked := make(chan struct{})
+	select {
+	case p.now <- looked:
+	case <-ended:
+		return
+	}
+	select {
+	case <-looked:
+	case <-ended:
 	}
 }
 
-// Stop looks once more.
+// Stop looks once more at what has answered before.
 func (s *Scraper) Stop(ctx context.Context) (out []Source) {
 	s.stop()
 	s.wait.Wait()
 	var last sync.WaitGroup
 	for _, p := range s.pages {
-		if p.off == "" {
+		if p.read {
 			last.Go(func() { p.look(ctx) })
 		}
 	}
@@ -106,10 +152,12 @@ type page struct {
 	families map[string]*Family
 	round    int64
 	rows     []Sample
-	work     time.Duration // of the last look, without waiting for the answer
-	failures int           // in a row
-	failed   string        // the last one
-	read     bool          // some look succeeded
+	work     time.Duration        // of the last look, without waiting for the answer
+	failures int                  // in a row
+	failed   string               // the last one
+	read     bool                 // some look succeeded
+	up       atomic.Bool          // the last look did
+	now      chan chan<- struct{} // asks for a look at once; what is sent is closed after it
 	doubts   []string
 }
 
@@ -149,8 +197,11 @@ func (p *page) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
+			_ = p.look(ctx) // what went wrong is in the samples
+		case looked := <-p.now:
+			_ = p.look(ctx)
+			close(looked)
 		}
-		_ = p.look(ctx) // what went wrong is in the samples
 		timer.Reset(p.pause())
 	}
 }
@@ -181,6 +232,7 @@ func (p *page) look(ctx context.Context) error {
 		}
 	}
 	up := 1.0
+	p.up.Store(err == nil)
 	if err != nil {
 		up = 0
 		p.failures++

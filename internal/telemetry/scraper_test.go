@@ -229,3 +229,71 @@ func TestScraperStops(t *testing.T) {
 		}
 	})
 }
+
+// A source that hung before is looked at beside the run: neither its start nor its end
+// waits, and it is read once it answers.
+func TestScraperDoesNotWaitForTheSilent(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		took time.Duration
+		off  string
+	}{{"hangs", time.Hour, "no answer within 1s"}, {"is back", time.Millisecond, ""}} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			server := &fakeServer{asked: map[string]int{}, answer: func(string, int) (int, string, time.Duration, error) { return 200, "a 1\n", c.took, nil }}
+			s := &telemetry.Scraper{
+				Client: &http.Client{Transport: server}, Now: func() int64 { return int64(time.Since(began)) },
+				Addresses: []telemetry.Address{{URLs: []string{"http://s/metrics"}, Silent: true}},
+			}
+			s.Start(t.Context(), func([]telemetry.Sample) {})
+			if d := time.Since(began); d != 0 {
+				t.Errorf("%s: the start took %s", c.name, d)
+			}
+			time.Sleep(5 * time.Second)
+			s.Look()
+			ended := time.Now()
+			source := s.Stop(t.Context())[0]
+			if d := time.Since(ended); d > 2*time.Millisecond || source.Off != c.off {
+				t.Errorf("%s: the end took %s, %q", c.name, d, source.Off)
+			}
+		})
+	}
+}
+
+// Between phases the page is read, and the load does not wait long for it.
+func TestScraperLooksAtBorders(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		server := &fakeServer{asked: map[string]int{}, answer: func(_ string, n int) (int, string, time.Duration, error) {
+			if n == 3 {
+				return 200, "", time.Hour, nil
+			}
+			return page("a %d\n", n)
+		}}
+		s := &telemetry.Scraper{
+			Client: &http.Client{Transport: server}, Now: func() int64 { return int64(time.Since(began)) },
+			Addresses: []telemetry.Address{{URLs: []string{"http://s/metrics"}}},
+		}
+		var at []int64
+		s.Start(t.Context(), func(rows []telemetry.Sample) {
+			if rows[0].Metric == "a" {
+				at = append(at, rows[0].At/1e6)
+			}
+		})
+		time.Sleep(100 * time.Millisecond)
+		s.Look()
+		if d := time.Since(began); d != 110*time.Millisecond {
+			t.Errorf("the look ended after %s", d)
+		}
+		s.Look() // it hangs
+		if d := time.Since(began); d != 360*time.Millisecond {
+			t.Errorf("the next one ended after %s", d)
+		}
+		s.Stop(t.Context())
+		if d := cmp.Diff([]int64{5, 110, 365}, at); d != "" {
+			t.Error(d)
+		}
+	})
+}

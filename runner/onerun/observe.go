@@ -19,7 +19,7 @@ import (
 // the run did not begin: then nothing of it stays behind.
 //
 // An observer is never called concurrently, Render excepted. It sees what it has a
-// method for: recorder, exchanger, snapshotter.
+// method for: recorder, exchanger, snapshotter, borderer.
 type Observer interface {
 	Stop(ctx context.Context, out *Result) error
 }
@@ -34,6 +34,9 @@ type exchanger interface {
 	Render(*record.Record, *transport.Exchange, loadgen.Said) any
 	Keep(*record.Record, any)
 }
+
+// borderer is called between two phases, when nothing is sent: the next one waits for it.
+type borderer interface{ Border() }
 
 // snapshotter is told about twice a second where the run is.
 type snapshotter interface{ Snapshot(loadgen.Snapshot) }
@@ -90,6 +93,7 @@ type observers struct {
 	beside    []*queued
 	exchanger exchanger
 	snapshots []func(loadgen.Snapshot)
+	borders   []borderer
 }
 
 // observe starts all observers. When one fails, those already started are stopped.
@@ -135,6 +139,9 @@ func (s *observers) add(r row, o Observer) {
 	if x, ok := o.(exchanger); ok {
 		s.exchanger = x
 	}
+	if b, ok := o.(borderer); ok {
+		s.borders = append(s.borders, b)
+	}
 	s.all = append(s.all, o)
 }
 
@@ -167,6 +174,13 @@ func (s *observers) record(r *record.Record) {
 func (s *observers) attach(job *loadgen.Job) {
 	if s.exchanger != nil {
 		job.Detail, job.Keep = s.exchanger.Render, s.exchanger.Keep
+	}
+	if len(s.borders) > 0 {
+		job.Between = func() {
+			for _, b := range s.borders {
+				b.Border()
+			}
+		}
 	}
 	if len(s.snapshots) > 0 {
 		job.Live = func(x loadgen.Snapshot) {

@@ -9,6 +9,7 @@ import (
 	"aiperf.dev/aiperf/internal/gclimit"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/render"
@@ -36,7 +37,7 @@ type Loader struct {
 	key        string
 	sets       map[string]*dataset.Set // the last ones made, by stream
 	tokenizers map[string]opened
-	pageless   map[string]bool // pages of metrics that targets do not have
+	unread     map[string]telemetry.Source // pages of metrics that gave nothing in the last run that asked, by name
 }
 
 // opened is a tokenizer with what is to be said of its counts.
@@ -47,7 +48,7 @@ type opened struct {
 
 // NewLoader remembers nothing yet.
 func NewLoader() *Loader {
-	return &Loader{tokenizers: map[string]opened{}, pageless: map[string]bool{}}
+	return &Loader{tokenizers: map[string]opened{}, unread: map[string]telemetry.Source{}}
 }
 
 // Forget lets go of the data set: the next run makes its own.

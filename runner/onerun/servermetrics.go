@@ -15,6 +15,7 @@ import (
 type serverMetrics struct {
 	*telemetry.Scraper
 	loader *Loader
+	silent map[string]bool // sources that did not answer in earlier runs
 }
 
 func startServerMetrics(ctx context.Context, w *Watched) (Observer, error) {
@@ -28,11 +29,18 @@ func startServerMetrics(ctx context.Context, w *Watched) (Observer, error) {
 		return nil, nil //nolint:nilnil // all are known to have none
 	}
 	s := &telemetry.Scraper{Collector: "server", Client: who.keepsAlive(), Now: w.Clock.Now, Addresses: pages, Mask: w.Session.Hide.Own}
+	m := serverMetrics{s, w.Run.loader, map[string]bool{}}
+	for _, p := range pages {
+		m.silent[p.Name] = p.Silent
+	}
 	s.Start(ctx, w.samples.write)
-	return serverMetrics{s, w.Run.loader}, nil
+	return m, nil
 }
 
-// Stop looks once more, and says which servers have no page.
+// Border reads the pages between two phases.
+func (m serverMetrics) Border() { m.Look() }
+
+// Stop looks once more, and says which servers have no page, once a plan.
 func (m serverMetrics) Stop(ctx context.Context, out *Result) error {
 	sources := m.Scraper.Stop(ctx)
 	m.Client.CloseIdleConnections()
@@ -42,6 +50,7 @@ func (m serverMetrics) Stop(ctx context.Context, out *Result) error {
 	}
 	for _, s := range sources {
 		switch {
+		case m.silent[s.Name]: // an earlier run said so
 		case s.Off != "" && s.Asked:
 			out.Notes = append(out.Notes, fmt.Sprintf("server metrics: none from %s: %s", s.Name, s.Off))
 		case s.Off != "":
@@ -57,14 +66,17 @@ func (m serverMetrics) Stop(ctx context.Context, out *Result) error {
 
 // pagesOf are the pages of targets, to which header is sent, and of more addresses, to
 // which nothing is: a key is for who was given it. A target of which an earlier run of
-// the plan learned that it has no page is left out.
+// the plan learned that it has no page is left out; for what did not answer nobody waits.
 func (l *Loader) pagesOf(targets, more []string, header http.Header, shown func(string) string) (out []telemetry.Address) {
 	seen := map[string]bool{}
 	add := func(a telemetry.Address) {
-		if len(a.URLs) > 0 && !seen[a.URLs[0]] && !l.pageless[a.Name] {
-			seen[a.URLs[0]] = true
-			out = append(out, a)
+		was := l.unread[a.Name]
+		if len(a.URLs) == 0 || seen[a.URLs[0]] || was.Absent && !a.Asked {
+			return
 		}
+		seen[a.URLs[0]] = true
+		a.Silent = was.Off != ""
+		out = append(out, a)
 	}
 	for _, u := range more {
 		add(telemetry.Address{Name: shown(pageURL(u)), URLs: []string{pageURL(u)}, Asked: true})
@@ -79,11 +91,12 @@ func (l *Loader) pagesOf(targets, more []string, header http.Header, shown func(
 	return out
 }
 
-// note remembers which targets have no page: not each run of a plan asks again.
+// note remembers which sources gave nothing: not each run of a plan waits for them.
 func (l *Loader) note(sources []telemetry.Source) {
 	for _, s := range sources {
-		if s.Absent && !s.Asked {
-			l.pageless[s.Name] = true
+		delete(l.unread, s.Name)
+		if s.Off != "" {
+			l.unread[s.Name] = s
 		}
 	}
 }
