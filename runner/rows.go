@@ -31,14 +31,14 @@ func (r *runner) tables() sinks.TablesInput {
 		Plan: r.plan, T0: r.began(), Version: r.opt.Version, Verdict: r.result.said().String(), Host: string(hostJSON),
 		Formats: r.plan.Experiment.Tables.Formats, Chunks: r.plan.Experiment.Tables.Chunks,
 	}
-	for _, o := range r.result.Outcomes {
+	for i, o := range r.result.Outcomes {
 		rep := r.result.Reports[o.Run.ID]
 		if rep == nil {
-			in.Runs = append(in.Runs, failedRow(o))
+			in.Runs = append(in.Runs, r.probed(i, failedRow(o)))
 			continue
 		}
 		in.Journals = append(in.Journals, r.runJournal(o.Run, rep))
-		in.Runs = append(in.Runs, r.runRow(o, rep, in.T0))
+		in.Runs = append(in.Runs, r.probed(i, r.runRow(o, rep, in.T0)))
 		in.Checks = append(in.Checks, checkRows(place(o.Run), "run", rep.Findings)...)
 		if o.Interrupted { // figures of a part of a run are those of no trial
 			continue
@@ -103,6 +103,15 @@ func (r *runner) runRow(o decide.Outcome, rep *RunReport, t0 time.Time) sinks.Ru
 	}
 	if h := rep.Host; h.CPUSeconds != nil && h.WallSeconds > 0 {
 		row.ClientCPU = *h.CPUSeconds / h.WallSeconds / float64(h.Cores)
+	}
+	return row
+}
+
+// probed adds to the row of run i what a search made of it.
+func (r *runner) probed(i int, row sinks.RunRow) sinks.RunRow {
+	row.Probe = record.None
+	if a := r.result.Search; a != nil {
+		row.Probe, row.Search, row.Decision = int64(i+1), r.result.Outcomes[i].Why, cmp.Or(string(a.After[i]), "unusable")
 	}
 	return row
 }
@@ -262,6 +271,13 @@ func (r *runner) cellRow(c *decide.CellResult) sinks.CellRow {
 	for _, o := range r.result.Outcomes {
 		if o.Run.Cell == c.Cell && o.Run.Sentinel == 0 && !o.Interrupted {
 			row.N += o.OK
+		}
+	}
+	if a := r.result.Search; a != nil {
+		for _, l := range a.Loads {
+			if l.Load == c.Cell.Load() {
+				row.Decision = string(l.State)
+			}
 		}
 	}
 	for _, f := range sinks.CellFigures() {

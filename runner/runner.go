@@ -69,6 +69,8 @@ type Step struct {
 	Run     sweep.Run
 	Index   int             // of the run among those that the plan's source gave
 	Total   int             // of them; 0 where nobody can know
+	Why     string          // the plan's source gave it; "" where no outcome decided that
+	Stand   string          // what a search knew before it
 	Skipped bool            // done before, by an earlier process
 	Report  *RunReport      // nil before the run
 	Outcome *decide.Outcome // of a run that was measured, nil before it
@@ -246,7 +248,7 @@ func (r *runner) all(issue, hard context.Context) error {
 	next, more, err := runs.Next(r.result.Outcomes)
 	for i := 0; err == nil && more && !over; i++ {
 		run, was := next.Run, before[next.Run.ID]
-		r.at = Step{Run: run, Index: i, Total: len(r.plan.Runs)}
+		r.at = Step{Run: run, Index: i, Total: len(r.plan.Runs), Why: next.Why, Stand: next.Standing}
 		switch {
 		case was.Event == "done" && r.recalled(was):
 		case next.Spared:
@@ -343,7 +345,7 @@ func (r *runner) decided(d source.Decision, was resultdir.Event) error {
 		what = "is not needed"
 	}
 	r.log.say("INFO", "run %s (%s, trial %d) %s: %s", d.Run.ID, d.Run.Cell.Label, d.Run.Trial+1, what, d.Why)
-	return r.dir.Note(resultdir.Event{Event: "decision", Run: d.Run.ID, Attempt: was.Attempt, Spared: d.Spared, Why: d.Why})
+	return r.dir.Note(resultdir.Event{Event: "decision", Run: d.Run.ID, Attempt: was.Attempt, Spared: d.Spared, Why: d.Why, Standing: d.Standing})
 }
 
 // size is how many runs the plan has, for the log.
@@ -499,6 +501,7 @@ func (r *runner) perform(issue, hard context.Context, run sweep.Run, attempt int
 
 // keep adds a run to the result.
 func (r *runner) keep(report *RunReport, o decide.Outcome) {
+	o.Why = r.at.Why
 	r.result.Outcomes = append(r.result.Outcomes, o)
 	if report != nil {
 		r.result.Reports[o.Run.ID] = report

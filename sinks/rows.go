@@ -129,6 +129,8 @@ type RunRow struct {
 	Verdict                   string
 	Attempt                   int64
 	Sentinel                  int64  // 1 to 3 of the sentinel's runs, record.None of trials
+	Probe                     int64  // of a search, from 1; record.None without one
+	Search, Decision          string // why the probe was made, and what its load showed then
 	Path                      string // of its AIPerf files, relative to the result directory
 	Replay                    ReplayRow
 }
@@ -151,6 +153,7 @@ type CellRow struct {
 	Pareto, Knee int64
 	BestFor      string
 	Reason       string
+	Decision     string   // of a search on the load
 	N            int64    // requests that ended well, in all trials
 	Figures      []Figure // in the order of CellFigures
 }

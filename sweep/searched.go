@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -90,11 +93,55 @@ func (p *Plan) checkSearch() error {
 		return refuse(".share", fmt.Sprintf("%g takes %s of one load to be shown, %d runs have %d", s.Share, words.Count(least, "good request"), SearchedRuns, SearchedRuns*n),
 			fmt.Sprintf("raise requests to %s or more, or lower the share", words.Whole(2*least)))
 	}
+	if a, b, both := contradiction(s.Also); both {
+		return refuse(".also", fmt.Sprintf("%q and %q cannot both hold", a, b), "keep one of them")
+	}
+	if s.Budget.Time != nil {
+		var run time.Duration
+		for _, f := range mode.WithPriming(b.Phases) {
+			run += boundPhase(&f).AtLeast
+		}
+		if room := s.Budget.Time.Go(); run > 0 && (fewestProbes-1)*run >= room {
+			return refuse(".budget.time", fmt.Sprintf("%s has no room for %d runs of at least %s", words.Span(room), fewestProbes, words.Span(run)), "both ends of a bracket are measured twice: raise it, or shorten the runs")
+		}
+	}
 	at := s.Range[1]
 	if _, err := p.doc.Resolve([]schema.Assignment{schema.Assign(p.Axes[0].Path, loadValue(at), p.Axes[0].Origin)}); err != nil {
 		return fmt.Errorf("search.range: at %g: %w", at, err)
 	}
 	return nil
+}
+
+// fewestProbes certify a bracket: both ends are seen twice.
+const fewestProbes = 4
+
+// contradiction finds two conditions on one figure that no run can meet.
+func contradiction(conditions []string) (a, b string, found bool) {
+	type bound struct {
+		text  string
+		value float64
+	}
+	above, below := map[string]bound{}, map[string]bound{}
+	for _, text := range conditions {
+		at := strings.IndexAny(text, "<>")
+		if at < 0 {
+			continue
+		}
+		name := strings.TrimSpace(text[:at])
+		v, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimPrefix(text[at+1:], "=")), 64)
+		if err != nil {
+			continue // more than a figure and a number
+		}
+		if text[at] == '>' {
+			above[name] = bound{text, v}
+		} else {
+			below[name] = bound{text, v}
+		}
+		if lo, hi := above[name], below[name]; lo.text != "" && hi.text != "" && lo.value >= hi.value {
+			return lo.text, hi.text, true
+		}
+	}
+	return "", "", false
 }
 
 // loads are the settings that a search may vary.

@@ -164,7 +164,7 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 }
 
 func shownStep(s runner.Step) report.Step {
-	return report.Step{Run: s.Run, Index: s.Index, Total: s.Total, Skipped: s.Skipped, Done: s.Report != nil, Err: s.Err}
+	return report.Step{Run: s.Run, Index: s.Index, Total: s.Total, Why: s.Why, Stand: s.Stand, Skipped: s.Skipped, Done: s.Report != nil, Err: s.Err}
 }
 
 // asked is the word that the experiment says at path, "" when nobody said one:

@@ -235,6 +235,10 @@ func livePlan(plan *sweep.Plan) live.Plan {
 func onScreen(s *live.Screen) func(runner.Step) {
 	return func(x runner.Step) {
 		if x.Report == nil && x.Err == nil {
+			if x.Stand != "" {
+				work, _ := x.Run.Cell.Apart()
+				s.Decided(x.Run.Cell.Index, live.Cell{Name: x.Run.Cell.Short(), Work: work}, x.Why, x.Stand)
+			}
 			s.Begin(x.Index, x.Run.Cell.Index, x.Run.Trial)
 			return
 		}
@@ -245,6 +249,7 @@ func onScreen(s *live.Screen) func(runner.Step) {
 func tell(e *live.Events) func(runner.Step) {
 	return func(x runner.Step) {
 		if x.Report == nil && x.Err == nil {
+			e.Decided(x.Why, x.Stand)
 			e.Begin(x.Index, x.Run.Cell.Index, x.Run.Trial, x.Run.Cell.Short())
 			return
 		}

@@ -105,7 +105,7 @@ sinks/report/chart: sweep internal/diag internal/metrics internal/record interna
 sinks/report/forecast: internal/record internal/words loadgen loadgen/mode schema sweep
 sinks/report/live: sinks/report/forecast internal/metrics internal/record internal/stats internal/words loadgen internal/validity internal/resultdir
 sinks/report/page: internal/diag internal/metrics internal/record internal/secret internal/words sinks sinks/report sweep/decide sinks/report/chart sinks/report/chart/draw internal/validity internal/resultdir sinks/results
-sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/dataset/format loadgen/dataset/trace loadgen/endpoint loadgen/tokenizer schema sinks/results sweep sweep/decide
+sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/dataset/format loadgen/dataset/trace loadgen/endpoint loadgen/tokenizer schema sinks/results sweep sweep/decide sweep/search sweep/source
 sinks/results: internal/diag internal/metrics internal/words sinks/aiperf schema sinks sweep sweep/decide internal/validity internal/resultdir
 sinks: schema sweep sweep/decide internal/atomicfile internal/decimal internal/heap internal/metrics internal/record internal/resultdir internal/secret internal/stats internal/words internal/metrics
 sweep/decide: schema schema/fields sweep internal/diag internal/metrics internal/record internal/stats internal/validity internal/words

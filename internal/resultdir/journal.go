@@ -30,8 +30,10 @@ type Event struct {
 	Version string    `json:"version,omitempty"`
 	Spared  bool      `json:"spared,omitempty"` // of decision: the run is not needed
 	Why     string    `json:"why,omitempty"`    // of decision: what in the outcomes made the plan's source take it
-	Made    *LockCell `json:"made,omitempty"`   // of cell: one that the plan's source made up
-	State   string    `json:"state,omitempty"`  // of flip: the cell that the server was brought into its state for
+	// Standing, of decision, is what a search knew before the run, and what was left of its budget.
+	Standing string    `json:"standing,omitempty"`
+	Made     *LockCell `json:"made,omitempty"`  // of cell: one that the plan's source made up
+	State    string    `json:"state,omitempty"` // of flip: the cell that the server was brought into its state for
 
 	Beside  []string          `json:"beside,omitempty"`  // of beside: names of others that were in the directory before
 	Sources map[string]string `json:"sources,omitempty"` // of begin: SHA-256 of the files that hold the requests

@@ -19,10 +19,12 @@ import (
 // Step is where a plan is, before a run (not Done and no Err) or after it.
 type Step struct {
 	Run     sweep.Run
-	Index   int  // of the run in the order of execution
-	Total   int  // 0 where nobody can know
-	Skipped bool // measured before, by an earlier process
-	Done    bool // measured just now
+	Index   int    // of the run in the order of execution
+	Total   int    // 0 where nobody can know
+	Why     string // a search made the run
+	Stand   string // what the search knew before it
+	Skipped bool   // measured before, by an earlier process
+	Done    bool   // measured just now
 	Err     error
 }
 
@@ -71,7 +73,7 @@ func (p *Progress) Step(s Step) {
 	default:
 		p.forecast.Begin(p.now())
 		if p.screen == nil && p.now().Sub(p.said) >= plainEvery {
-			p.line("%s%s", p.place(), prefixed(" · ", p.forecast.Text(p.at.Index, nil, p.now())))
+			p.line("%s", joined(" · ", []string{p.place(), p.at.Stand, p.forecast.Text(p.at.Index, nil, p.now())}))
 		}
 	}
 }
@@ -88,7 +90,7 @@ func (p *Progress) Live(s loadgen.Snapshot) {
 		return
 	}
 	if p.now().Sub(p.said) >= plainEvery {
-		parts := []string{p.place(), p.forecast.Text(p.at.Index, &s, p.now()), counts(s), spans(s, nil, nil), waits(s)}
+		parts := []string{p.place(), p.at.Stand, p.forecast.Text(p.at.Index, &s, p.now()), counts(s), spans(s, nil, nil), waits(s)}
 		p.line("%s", joined(" · ", parts))
 	}
 }
@@ -140,7 +142,11 @@ func (p *Progress) region(s loadgen.Snapshot) []string {
 		ttft, itl := p.ttft.latest(n), p.itl.latest(n)
 		third = spans(s, &ttft, &itl)
 	}
-	return []string{p.spread(p.place(), p.forecast.Text(p.at.Index, &s, p.now())), second, third}
+	right := p.forecast.Text(p.at.Index, &s, p.now())
+	if p.at.Stand != "" {
+		right = p.at.Stand
+	}
+	return []string{p.spread(p.place(), right), second, third}
 }
 
 // spread puts left and right at the ends of a line.
@@ -152,11 +158,15 @@ func (p *Progress) spread(left, right string) string {
 	return left + strings.Repeat(" ", room) + right
 }
 
-// place is "cell 7/18 · trial 2/5 · isl 1024, concurrency 16".
+// place is "cell 7/18 · trial 2/5 · isl 1024, concurrency 16", of a search "probe 9 ·
+// concurrency 32: the middle of 16 and 64".
 func (p *Progress) place() string {
 	parts := []string{p.plan.Name}
 	if p.at.Run.Cell == nil {
 		return p.plan.Name
+	}
+	if p.at.Stand != "" {
+		return strings.Join(append(parts, fmt.Sprintf("probe %d", p.at.Index+1), p.at.Run.Cell.Short()+": "+p.at.Why), " · ")
 	}
 	if n := len(p.plan.Cells); n > 1 {
 		parts = append(parts, fmt.Sprintf("cell %d/%d", p.at.Run.Cell.Index+1, n))

@@ -240,3 +240,19 @@ func BenchmarkProgress(b *testing.B) {
 		p.Live(s)
 	}
 }
+
+// A search says at which probe it is, why, what it knows, and what is left.
+func TestProgressOfASearch(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(0, 0)
+	term := &terminal{cols: 120}
+	p := term.progress(&now)
+	s := at(8, 0)
+	s.Why, s.Stand = "the middle of 16 and 64", "16 holds, 64 fails; 31 probes left"
+	p.Step(s)
+	p.Live(snapshot())
+	line := term.lines[len(term.lines)-3]
+	if !strings.HasPrefix(line, "isl-by-concurrency · probe 9 · isl 1024, concurrency 16: the middle of 16 and 64 ") || !strings.HasSuffix(line, " 16 holds, 64 fails; 31 probes left") {
+		t.Errorf("first line %q", line)
+	}
+}

@@ -122,6 +122,9 @@ const mostLoads = 12
 // probes is the table of the loads that were probed.
 func (r *Report) probes(s *sheet) {
 	a := r.Search
+	if len(a.Loads) == 0 { // it ended before its first usable run
+		return
+	}
 	s.line("")
 	g := grid{head: []string{r.Plan.Searched().Name, "runs", "good %", "95 % interval", "requests", ""}, left: 0}
 	loads := r.nearLimit()

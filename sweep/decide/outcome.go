@@ -27,6 +27,7 @@ type Outcome struct {
 	Records                     int64     // lines in the run's journal
 	Ends                        []Ends    // of the percentiles that shared reads leave open, in the full window
 	Sample                      []float64 // sorted values of SampleTag's metric; nil where no rule asks for them
+	Why                         string    // the plan's source gave the run; "" where no outcome decided that
 	Err                         string    // why there is no result; "" for a run that measured
 	Gone                        bool      // because the server was not there, or went away
 	GoodEffect                  float64   // design effect within the run on the share of good requests; 0 where no search asks

@@ -110,6 +110,7 @@ type Answer struct {
 	Sure  bool
 	Loads []Load // all that were probed, ascending
 	Runs  []Run
+	After []State // of each run: what the runs of its load showed when it was over; "" for one that says nothing
 	At    float64 // the load at which client or server was lost
 	Why   string  // in the words of the run that showed it
 }
@@ -132,13 +133,36 @@ type Step struct {
 	Load   float64
 	Why    string
 	Answer *Answer
+	held   *Load // the ends of the bracket before the step
+	failed *Load
+	left   int // probes that the budget has room for
+}
+
+// Standing says what is known before the step, and what is left of the budget.
+func (s Step) Standing() string {
+	known := "nothing is decided yet"
+	switch {
+	case s.held != nil && s.failed != nil:
+		known = number(s.held.Load) + " holds, " + number(s.failed.Load) + " fails"
+	case s.held != nil:
+		known = number(s.held.Load) + " holds"
+	case s.failed != nil:
+		known = number(s.failed.Load) + " fails"
+	}
+	return fmt.Sprintf("%s; %s left", known, words.Count(s.left, "probe"))
 }
 
 // Next says what follows runs.
 func Next(t Terms, runs []Run) Step {
 	s := newState(t, runs)
-	if len(runs) == 0 {
-		return Step{Load: t.Low, Why: "the lower end of the range"}
+	step := s.next()
+	step.held, step.failed, step.left = s.holds, s.fails, s.left()
+	return step
+}
+
+func (s *state) next() Step {
+	if len(s.runs) == 0 {
+		return Step{Load: s.Low, Why: "the lower end of the range"}
 	}
 	if step, ended := s.unfit(); ended {
 		return step
@@ -321,7 +345,7 @@ func (s *state) left() int {
 func (s *state) spent() bool { return s.left() == 0 }
 
 func (s *state) end(how Outcome) Step {
-	a := &Answer{Outcome: how, Holds: s.holds, Fails: s.fails, Loads: s.loads, Runs: s.runs}
+	a := &Answer{Outcome: how, Holds: s.holds, Fails: s.fails, Loads: s.loads, Runs: s.runs, After: s.after()}
 	for i := range s.loads {
 		l := &s.loads[i]
 		l.Torn = l.Runs > 1 && l.alone(s.Terms, s.runs)
@@ -331,6 +355,24 @@ func (s *state) end(how Outcome) Step {
 	}
 	a.Sure = (a.Holds == nil || s.seen(a.Holds)) && (a.Fails == nil || s.seen(a.Fails))
 	return Step{Answer: a}
+}
+
+// after is what the runs of each run's load showed when it was over.
+func (s *state) after() []State {
+	out := make([]State, len(s.runs))
+	for i, r := range s.runs {
+		if r.Unfit == "" {
+			l := Load{Load: r.Load}
+			for _, x := range s.runs[:i+1] {
+				if x.Unfit == "" && x.Load == r.Load {
+					l.Runs++
+				}
+			}
+			l.judge(s.Terms, s.runs[:i+1])
+			out[i] = l.State
+		}
+	}
+	return out
 }
 
 // seen tells whether an end of the bracket was seen twice, the second time from the

@@ -255,3 +255,41 @@ func ExampleNext() {
 	// 37 a second run confirms 37, from above
 	// bracket 37 38 true
 }
+
+// Before its first probe a search says what it takes: as many probes as it then makes, and
+// the counts of bad requests at which the interval of the share reaches its target.
+func TestLook(t *testing.T) {
+	t.Parallel()
+	terms := search.Terms{Low: 1, High: 64, Whole: true, Share: limitShare, Resolution: 0.05, Probes: 40}
+	o := search.Look(terms, 200)
+	for limit := 1.0; limit < 64; limit++ {
+		a := find(t, terms, func(load float64) search.Run {
+			if load > limit {
+				return search.Run{Own: search.Fails}
+			}
+			return search.Run{Own: search.Holds}
+		})
+		if n := len(a.Runs); n < o.Fewest || n > o.Usual {
+			t.Errorf("limit %g: %d probes, foreseen %d to %d", limit, n, o.Fewest, o.Usual)
+		}
+	}
+	for _, d := range o.Runs {
+		for bad, want := range map[int64]search.State{d.Holds: search.Holds, d.Holds + 1: search.Undecided, d.Fails - 1: search.Undecided, d.Fails: search.Fails} {
+			y := stats.Tally{Hits: float64(d.Requests - bad), Of: float64(d.Requests)}
+			a := search.SoFar(terms, []search.Run{{Load: 1, Worst: y, Best: y, Own: search.Holds}})
+			if a.Loads[0].State != want || a.After[0] != want {
+				t.Errorf("%d bad of %d: %s, want %s", bad, d.Requests, a.Loads[0].State, want)
+			}
+		}
+	}
+	if few := search.Look(terms, 10).Runs[0]; few.Holds != -1 {
+		t.Errorf("10 requests, %d bad, hold at %g", few.Holds, limitShare)
+	}
+	if n := search.Look(terms, 0); n.Halved != 1 || n.Runs != nil {
+		t.Errorf("%+v", n)
+	}
+	terms.Whole = false
+	if n := search.Look(terms, 0).Halved; n != 1 {
+		t.Errorf("half a bracket takes %d more probes", n)
+	}
+}

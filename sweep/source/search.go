@@ -21,7 +21,7 @@ func searchOf(plan *sweep.Plan, _ Source) Source {
 
 // Next is the next probe. Its trial is how often the load was probed before.
 func (s *searching) Next(sofar []decide.Outcome) (Decision, bool, error) {
-	step := search.Next(terms(s.plan), s.probes(sofar))
+	step := search.Next(Terms(s.plan), s.probes(sofar))
 	if step.Answer != nil {
 		return Decision{}, false, nil
 	}
@@ -35,7 +35,7 @@ func (s *searching) Next(sofar []decide.Outcome) (Decision, bool, error) {
 			trial++
 		}
 	}
-	return Decision{Run: s.plan.RunOf(cell, trial), Why: step.Why}, true, nil
+	return Decision{Run: s.plan.RunOf(cell, trial), Why: step.Why, Standing: step.Standing()}, true, nil
 }
 
 func (s *searching) probes(sofar []decide.Outcome) []search.Run {
@@ -59,11 +59,11 @@ func Found(plan *sweep.Plan, outcomes []decide.Outcome) *search.Answer {
 		return nil
 	}
 	s := searching{plan, decide.NewProber(plan)}
-	return search.SoFar(terms(plan), s.probes(outcomes))
+	return search.SoFar(Terms(plan), s.probes(outcomes))
 }
 
-// terms are those of a plan's search.
-func terms(plan *sweep.Plan) search.Terms {
+// Terms are those of a plan's search.
+func Terms(plan *sweep.Plan) search.Terms {
 	s := plan.Experiment.Search
 	t := search.Terms{
 		Low: s.Range[0], High: s.Range[1], Whole: sweep.AxisNamed(plan.Searched().Name).Whole,

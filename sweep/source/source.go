@@ -25,6 +25,8 @@ type Decision struct {
 	Run    sweep.Run
 	Spared bool   // the run is not needed
 	Why    string // what in the outcomes decided that; "" where none did
+	// Standing is what a search knows before the run, and what is left of its budget.
+	Standing string
 }
 
 // row is one kind of source.

@@ -21,6 +21,8 @@ type Event struct {
 	Cell  int       `json:"cell"`
 	Name  string    `json:"name"`
 	Trial int       `json:"trial"`
+	Why   string    `json:"why,omitempty"`      // a search made the run
+	Stand string    `json:"standing,omitempty"` // what the search knew before it, and what was left of its budget
 	Live  *Figures  `json:"live,omitempty"`
 
 	Skipped bool             `json:"skipped,omitempty"` // of done: measured by an earlier process

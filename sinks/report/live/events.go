@@ -32,6 +32,13 @@ func (e *Events) File(path string) {
 	e.file = path
 }
 
+// Decided says why a search makes the run that comes next.
+func (e *Events) Decided(why, stand string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.at.Why, e.at.Stand = why, stand
+}
+
 // Begin says that a run begins.
 func (e *Events) Begin(index, cell, trial int, name string) {
 	e.mu.Lock()

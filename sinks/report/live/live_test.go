@@ -493,3 +493,69 @@ func TestHostileNames(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 }
+
+// A search shows its bracket, what is left of the budget, and the next probe with its
+// reason, also of a load that the plan did not list.
+func TestSearchOnScreen(t *testing.T) {
+	t.Parallel()
+	s := New(Plan{Name: "limit", Cells: []Cell{{"concurrency 1", ""}}, Trials: 1}, began)
+	s.Begin(0, 0, 0, began)
+	s.End(Done{Cell: 0, Verdict: validity.Valid}, began)
+	s.Know(1, Cell{"concurrency 32", ""})
+	s.Decided("the middle of 16 and 64", "16 holds, 64 fails; 31 probes left")
+	s.Begin(1, 1, 1, began)
+	s.Snapshot(snapshot(1))
+	for _, width := range []int{60, 120} {
+		text := strings.Join(picture(t, s, width, 24, Cells), "\n")
+		for _, want := range []string{"probe 2 · 16 holds, 64 fails; 31 probes left", " concurrency 32: the middle of 16 and 64"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%d columns: no %q in\n%s", width, want, text)
+			}
+		}
+	}
+}
+
+// Who watches a search from outside sees the same.
+func TestSearchWatched(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put := func(name string, v any) {
+		b, err := json.Marshal(v)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), append(b, '\n'), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(resultdir.LockName, resultdir.Lock{Name: "limit", Trials: 1, Cells: []resultdir.LockCell{{ID: "a", Short: "concurrency 1"}}})
+	w, err := NewWatcher(dir, func() bool { return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var journal []byte
+	for _, e := range []resultdir.Event{
+		{Event: "begin"},
+		{Event: "decision", Run: "b-t0", Why: "nothing fails up to 1", Standing: "1 holds; 39 probes left"},
+		{Event: "cell", Made: &resultdir.LockCell{ID: "b", Short: "concurrency 2"}},
+		{Event: "start", Run: "b-t0", Cell: "b"},
+	} {
+		e.Time = began
+		b, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		journal = append(append(journal, b...), '\n')
+	}
+	if err := os.WriteFile(filepath.Join(dir, resultdir.JournalName), journal, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	w.Next(w.State())
+	w.State().silent = time.Time{}
+	text := strings.Join(picture(t, w.State(), 120, 24, Cells), "\n")
+	for _, want := range []string{"probe 1 · 1 holds; 39 probes left", " concurrency 2: nothing fails up to 1"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}

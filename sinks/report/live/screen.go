@@ -52,6 +52,12 @@ func (s *Screen) Begin(index, cell, trial int) {
 	s.program.Send(begin{index, cell, trial})
 }
 
+// Decided shows why a search makes the run that comes next, of a cell that the plan may
+// not have listed.
+func (s *Screen) Decided(cell int, c Cell, why, stand string) {
+	s.program.Send(decided{cell, c, why, stand})
+}
+
 // End shows a run that is over.
 func (s *Screen) End(d Done) { s.program.Send(d) }
 
@@ -91,9 +97,14 @@ func (s *Screen) toggle() bool {
 }
 
 type (
-	begin struct{ index, cell, trial int }
-	said  string
-	tick  time.Time
+	begin   struct{ index, cell, trial int }
+	said    string
+	decided struct {
+		cell       int
+		is         Cell
+		why, stand string
+	}
+	tick time.Time
 )
 
 // model is the screen as bubbletea runs it: one message after the other.
@@ -128,6 +139,9 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.tick()
 	case begin:
 		m.state.Begin(msg.index, msg.cell, msg.trial, m.clock())
+	case decided:
+		m.state.Know(msg.cell, msg.is)
+		m.state.Decided(msg.why, msg.stand)
 	case Done:
 		m.state.End(msg, m.clock())
 	case loadgen.Snapshot:

@@ -55,6 +55,9 @@ func (p *Plan) over(runs float64) (share float64, text string) {
 
 // place is the trial among the others.
 func (p *Plan) place(trial int) string {
+	if len(p.Runs) == 0 {
+		return fmt.Sprintf("trial %d", trial+1)
+	}
 	if k := p.sentinel(trial); k > 0 {
 		return fmt.Sprintf("sentinel %d/%d", k, len(p.Runs)-len(p.Cells)*p.Trials)
 	}
@@ -79,7 +82,9 @@ type State struct {
 	cell    int
 	trial   int
 	now     loadgen.Snapshot
-	alive   bool // now holds a snapshot of this run
+	alive   bool   // now holds a snapshot of this run
+	why     string // a search made this run
+	stand   string // what the search knew before it; "" without a search
 	done    []Done
 	verdict validity.Verdict
 	log     []string  // the last lines, newest last
@@ -131,6 +136,16 @@ func (s *State) Begin(index, cell, trial int, at time.Time) {
 	s.index, s.cell, s.trial, s.alive = index, cell, trial, false
 	s.now = nothing()
 	s.ttft, s.itl, s.rate, s.tokens = percentiles{}, percentiles{}, nil, nil
+}
+
+// Decided says that a search made the next run, why, and what it knew before it.
+func (s *State) Decided(why, stand string) { s.why, s.stand = words.Line(why), words.Line(stand) }
+
+// Know takes the name of a cell that the plan did not list.
+func (s *State) Know(index int, c Cell) {
+	if index == len(s.plan.Cells) {
+		s.plan.Cells = append(s.plan.Cells, Cell{words.Line(c.Name), words.Line(c.Work)})
+	}
 }
 
 // End says that a run is over.

@@ -95,7 +95,10 @@ func (f *frame) head() []string {
 		return f.finished()
 	}
 	now := f.now
-	place := fmt.Sprintf("cell %d/%d · %s", f.cell+1, max(len(f.plan.Cells), 1), f.plan.place(f.trial))
+	place, name := fmt.Sprintf("cell %d/%d · %s", f.cell+1, max(len(f.plan.Cells), 1), f.plan.place(f.trial)), f.name(f.cell)
+	if f.stand != "" {
+		place, name = fmt.Sprintf("probe %d · %s", f.index+1, f.stand), name+": "+f.why
+	}
 	right := f.at.Sub(f.began).Round(time.Second).String()
 	if left := f.left(f.at); left != "" {
 		right += " · " + left
@@ -113,13 +116,13 @@ func (f *frame) head() []string {
 	}
 	over, runs := f.plan.over(float64(f.index) + f.share())
 	if f.narrow() {
-		return append(f.stacked(place, right, over, runs, phase), f.stackedFigures(counts)...)
+		return append(f.stacked(place, name, right, over, runs, phase), f.stackedFigures(counts)...)
 	}
 	barWidth := max(f.width-44, 10)
 	return []string{
 		f.spread(" "+f.plan.Name+"   "+place, right),
 		f.spread(" "+words.Bar(over, barWidth)+runs, f.verdict.String()+" so far"),
-		" " + f.name(f.cell),
+		" " + name,
 		phase + words.Bar(f.share(), max(f.width-72, 6)) + "  " + strings.Join(counts, "  "),
 		f.figures(ttft, now.TTFTP50, now.TTFTP99, f.ttft, "req/s", now.RequestsPerSecond, f.rate),
 		f.figures(itl, now.ITLP50, now.ITLP99, f.itl, "tok/s", now.OutputTokensPerSecond, f.tokens),
@@ -151,12 +154,12 @@ func (f *frame) finished() []string {
 }
 
 // stacked is where the plan and the run are in a narrow window.
-func (f *frame) stacked(place, right string, over float64, runs, phase string) []string {
+func (f *frame) stacked(place, name, right string, over float64, runs, phase string) []string {
 	return []string{
 		f.spread(" "+f.plan.Name, right),
 		f.spread(" "+place, f.verdict.String()+" so far"),
 		" " + words.Bar(over, max(f.width-words.Width(runs)-2, 4)) + runs,
-		" " + f.name(f.cell),
+		" " + name,
 		phase + words.Bar(f.share(), max(f.width-words.Width(phase)-1, 4)),
 	}
 }

@@ -154,6 +154,18 @@ func (w *Watcher) event(s *State, line []byte) {
 			w.spent += max(w.noted.Sub(s.began), 0)
 		}
 		s.began = e.Time
+	case "cell":
+		if e.Made != nil {
+			c := *e.Made
+			if _, listed := w.cells[c.ID]; !listed {
+				w.cells[c.ID] = len(w.cells)
+			}
+			s.Know(w.cells[c.ID], Cell{cmp.Or(c.Short, c.Label), c.Work})
+		}
+	case "decision":
+		if !e.Spared {
+			s.Decided(e.Why, e.Standing)
+		}
 	case "start":
 		if known {
 			s.Begin(i, w.cell(i), w.runs[i].Trial, e.Time)

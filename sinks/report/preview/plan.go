@@ -20,12 +20,12 @@ func Plan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
 			requests = fmt.Sprintf("more than %s requests", words.Whole(b.Requests))
 		}
 	}
-	if len(plan.Runs) == 0 {
-		fmt.Fprintf(w, "%s: as many runs as it takes\n", plan.Name)
+	if plan.Experiment.Search != nil {
+		searchPlan(w, plan, b)
 	} else {
 		fmt.Fprintf(w, "%s: %s = %s, %s, %s\n", plan.Name, Size(plan), words.Count(len(plan.Runs), "run"), requests, lasts(b))
 	}
-	if len(plan.Axes) > 0 {
+	if len(plan.Axes) > 0 && plan.Experiment.Search == nil {
 		var axes []string
 		for _, x := range plan.Axes {
 			axes = append(axes, x.Name+" "+someOf(x.Labels))

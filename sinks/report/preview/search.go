@@ -1,0 +1,81 @@
+package preview
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/search"
+	"aiperf.dev/aiperf/sweep/source"
+)
+
+// searchPlan is what a search takes, and what it can tell.
+func searchPlan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
+	s, terms := plan.Experiment.Search, source.Terms(plan)
+	requests := sweep.Planned(plan.Cells[0].Resolved.Benchmark.Phases)
+	if len(plan.Cells[0].Resolved.Benchmark.SLOs) == 0 {
+		requests = 0 // no share is asked for
+	}
+	o := search.Look(terms, requests)
+	fmt.Fprintf(w, "%s: a search, at most %s\n", plan.Name, words.Count(terms.Probes, "probe"))
+	words.TwoColumns(w, "search", fmt.Sprintf("%s from %g to %g, until the ends are at most %s apart", plan.Searched().Name, s.Range[0], s.Range[1], words.Percent(s.Resolution)), 8)
+	words.TwoColumns(w, "probes", probesText(o, terms, b), 8)
+	if len(o.Runs) > 0 {
+		words.TwoColumns(w, "decides", fmt.Sprintf("whether %.4g %% are good: %s; between, it stays undecided. The gap is wider where requests are alike or runs differ", 100*s.Share, decidesText(o.Runs)), 8)
+	}
+	narrower := "is not possible: the ends are as near as whole numbers can be"
+	if o.Halved > 0 {
+		narrower = "takes at most " + words.Count(o.Halved, "more probe") + " with half of resolution"
+	}
+	if len(o.Runs) > 0 {
+		narrower += "; where undecided loads keep it wide, about 4 times as many requests a run"
+	}
+	words.TwoColumns(w, "half", "a bracket half as wide "+narrower, 8)
+}
+
+// probesText is how many probes there will be, and how much that is.
+func probesText(o search.Outlook, t search.Terms, b sweep.Bound) string {
+	usual := fmt.Sprintf("%d to %d probes", o.Fewest, o.Usual)
+	if o.Fewest == o.Usual {
+		usual = words.Count(o.Usual, "probe")
+	}
+	text := usual + " where every load is decided at once"
+	if o.Usual > t.Probes {
+		text += ", which the budget may not have room for"
+	}
+	var requests int64
+	var least time.Duration
+	for _, p := range b.Cells[0].Phases {
+		requests, least = requests+p.Requests, least+p.AtLeast
+	}
+	if requests > 0 {
+		text += fmt.Sprintf("; %s each, %s to %s", words.Count(requests, "request"), words.Whole(int64(o.Fewest)*requests), words.Whole(int64(t.Probes)*requests))
+	}
+	if least > 0 {
+		text += fmt.Sprintf("; at least %s each, %s in all", words.Span(least), words.Span(time.Duration(o.Fewest)*least))
+	}
+	if t.Time > 0 {
+		text += "; none begins after " + words.Span(t.Time)
+	}
+	return text
+}
+
+// decidesText says what the requests of one run, and of all at one load, can tell.
+func decidesText(of []search.Decides) string {
+	parts := make([]string, len(of))
+	for i, d := range of {
+		runs := "1 run"
+		if i > 0 {
+			runs = fmt.Sprintf("%d runs", sweep.SearchedRuns)
+		}
+		holds := "cannot be shown to hold"
+		if d.Holds >= 0 {
+			holds = fmt.Sprintf("holds with at most %s bad", words.Whole(d.Holds))
+		}
+		parts[i] = fmt.Sprintf("after %s (%s) a load %s and fails with %s", runs, words.Count(d.Requests, "request"), holds, words.Whole(d.Fails))
+	}
+	return strings.Join(parts, ", ")
+}
