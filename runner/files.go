@@ -1,11 +1,14 @@
 package runner
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"iter"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"aiperf.dev/aiperf/internal/atomicfile"
@@ -200,17 +203,67 @@ func measuredPhase(phases []schema.Phase) string {
 	return ""
 }
 
+// notable is the report of a run without the findings that found nothing, which the table
+// checks has.
+func notable(report []byte) ([]byte, error) {
+	var rep RunReport
+	if err := json.Unmarshal(report, &rep); err != nil {
+		return nil, err
+	}
+	rep.Findings = slices.DeleteFunc(rep.Findings, verdict.Finding.Clean)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(&rep)
+	return b.Bytes(), err
+}
+
+// tabledFindings are the findings of runs as the table has them, by run and in the order of
+// the catalogue: of a clean one all there is to say.
+func tabledFindings(dir string) (map[string][]verdict.Finding, error) {
+	t, err := sinks.ReadTable(dir, "checks", nil)
+	if err != nil {
+		return nil, err
+	}
+	of := map[string][]verdict.Finding{}
+	for i := range t.N {
+		run := t.Texts["run_id"][i]
+		f := verdict.Finding{
+			Check: t.Texts["check"][i], Kind: verdict.Kind(t.Texts["kind"][i]), Value: t.Floats["value"][i], Unit: t.Texts["unit"][i], Detail: t.Texts["detail"][i],
+		}
+		if limit := t.Floats["limit"][i]; !math.IsNaN(limit) {
+			f.Warn = &limit
+		}
+		of[run] = append(of[run], f)
+	}
+	return of, nil
+}
+
 // Reports are the run reports of a result directory, in the order in which the runs were begun.
 func Reports(dir string) ([]*RunReport, error) {
 	runs, err := resultdir.Begun(dir)
 	if err != nil {
 		return nil, err
 	}
+	var tabled map[string][]verdict.Finding
+	if _, err := os.Lstat(filepath.Join(dir, resultdir.ReportsName)); err == nil {
+		if tabled, err = tabledFindings(dir); err != nil {
+			return nil, err
+		}
+	}
 	var out []*RunReport
 	reports := resultdir.ReportsOf(dir)
 	for _, run := range runs {
 		var rep RunReport
 		if err := reports.Read(run.Run, run.Dir, &rep); err == nil {
+			if all := tabled[run.Run]; all != nil {
+				for _, f := range rep.Findings {
+					if i := slices.IndexFunc(all, func(t verdict.Finding) bool { return t.Check == f.Check }); i >= 0 {
+						all[i] = f
+					}
+				}
+				rep.Findings = all
+			}
 			out = append(out, &rep)
 		}
 	}

@@ -72,7 +72,7 @@ func (r *runner) finish() error {
 		return err
 	}
 	if r.over() && r.plan.Several() {
-		if err := r.dir.FoldReports(r.runDirs()); err != nil {
+		if err := r.dir.FoldReports(r.runDirs(), notable); err != nil {
 			return err
 		}
 	}

@@ -17,6 +17,7 @@ import (
 type csvOutput struct {
 	out   io.Writer
 	fs    []Field
+	short []bool // by column: told to the thousandth
 	buf   []byte
 	parts []csvPart // of the batch in hand
 }
@@ -28,9 +29,10 @@ type csvPart struct {
 	column int // −1: none, the row ends
 }
 
-func newCSVOutput(out io.Writer, fs []Field) *csvOutput {
-	o := &csvOutput{out: out, fs: fs}
+func newCSVOutput(out io.Writer, table string, fs []Field) *csvOutput {
+	o := &csvOutput{out: out, fs: fs, short: make([]bool, len(fs))}
 	for i, f := range fs {
+		o.short[i] = InThousandths(table, f)
 		if i > 0 {
 			o.buf = append(o.buf, ',')
 		}
@@ -38,6 +40,13 @@ func newCSVOutput(out io.Writer, fs []Field) *csvOutput {
 	}
 	o.buf = append(o.buf, "\r\n"...)
 	return o
+}
+
+// InThousandths tells whether the CSV of a table gives a column to the thousandth: a
+// request's times in ms, of which the columns in ns have every digit, and its speed. They
+// were a tenth of the file.
+func InThousandths(table string, f Field) bool {
+	return table == "requests" && f.Kind == Float64 && (f.Unit == "ms" || f.Unit == "tokens/s")
 }
 
 func (o *csvOutput) write(b *batch) error {
@@ -50,7 +59,7 @@ func (o *csvOutput) write(b *batch) error {
 			p := &o.parts[i]
 			o.buf = append(o.buf, p.same...)
 			if p.column >= 0 {
-				o.buf = appendField(o.buf, &o.fs[p.column], &b.cols[p.column], j)
+				o.buf = o.appendField(o.buf, p.column, &b.cols[p.column], j)
 			}
 		}
 		if len(o.buf) >= 1<<16 {
@@ -72,7 +81,7 @@ func (o *csvOutput) split(b *batch) {
 			p.same = append(p.same, ',')
 		}
 		if b.cols[i].uniform(0, b.n) {
-			p.same = appendField(p.same, &o.fs[i], &b.cols[i], 0)
+			p.same = o.appendField(p.same, i, &b.cols[i], 0)
 			continue
 		}
 		p.column = i
@@ -102,10 +111,11 @@ func (o *csvOutput) flush() error {
 
 func (o *csvOutput) close() error { return o.flush() }
 
-// appendField appends value j of a column, nothing for null: integers and times
+// appendField appends value j of column i, nothing for null: integers and times
 // of the clock as integers, moments as RFC 3339, floats with the digits that
-// read back equal.
-func appendField(b []byte, f *Field, v *vector, j int) []byte {
+// read back equal, or to the thousandth.
+func (o *csvOutput) appendField(b []byte, i int, v *vector, j int) []byte {
+	f := &o.fs[i]
 	switch f.Kind {
 	case Float64, Float32:
 		switch x := v.floats[j]; {
@@ -113,6 +123,8 @@ func appendField(b []byte, f *Field, v *vector, j int) []byte {
 			return b
 		case f.Kind == Float32:
 			return appendFloat32(b, x)
+		case o.short[i]:
+			return appendFloat(b, math.Round(x*1e3)/1e3+0) // not −0
 		default:
 			return appendFloat(b, x)
 		}

@@ -18,7 +18,7 @@ func TestCSVRows(t *testing.T) {
 	}
 	none := int64(record.None)
 	var out bytes.Buffer
-	o := newCSVOutput(&out, fs)
+	o := newCSVOutput(&out, "runs", fs)
 	for _, b := range []*batch{
 		columns([]string{"a", "a"}, []int64{1, 2}, []int64{1, 1}),
 		columns([]string{"a", "b,c"}, []int64{none, none}, []int64{0, 1}),
@@ -45,7 +45,7 @@ func TestCSVHasNoFormulas(t *testing.T) {
 	t.Parallel()
 	fs := []Field{{Name: "=axis", Kind: Text, Null: true}}
 	var out bytes.Buffer
-	o := newCSVOutput(&out, fs)
+	o := newCSVOutput(&out, "runs", fs)
 	texts := []string{"=1+1", "+cmd", "-2+3", "@SUM(A1)", "-1.5", "+4", "a=b", "=cmd|'/c calc'!A0,x"}
 	if err := o.write(&batch{n: len(texts), cols: []vector{{texts: texts}}}); err != nil {
 		t.Fatal(err)

@@ -122,19 +122,16 @@ func (s *tableSet) outputs(name string, fs []Field) ([]*lane, error) {
 	return outs, nil
 }
 
-// wants tells whether a table is written in a format. Where none is named, tables of many
-// rows are not written three times: what reads Arrow reads Parquet too, and people open
-// the CSV of requests.
+// wants tells whether a table is written in a format. Where none is named, programs have
+// Parquet, which all that read Arrow read, and people have the CSV of what they open.
 func (s *tableSet) wants(table, format string) bool {
 	switch {
 	case format == "parquet":
 		return true
 	case len(s.in.Formats) > 0:
 		return slices.Contains(s.in.Formats, format)
-	case table == "requests":
-		return format == "csv"
 	}
-	return !slices.Contains([]string{"chunks", "metrics", "telemetry"}, table)
+	return format == "csv" && !slices.Contains([]string{"chunks", "metrics", "checks", "telemetry"}, table)
 }
 
 func newOutput(format string, a io.WriteSeeker, name string, fs []Field, meta map[string]string, codec *codec) (output, error) {
@@ -144,7 +141,7 @@ func newOutput(format string, a io.WriteSeeker, name string, fs []Field, meta ma
 	case "arrow":
 		return newArrowOutput(a, fs, meta), nil
 	case "csv":
-		return newCSVOutput(a, fs), nil
+		return newCSVOutput(a, name, fs), nil
 	}
 	return nil, fmt.Errorf("no format %q; there are %v", format, Formats())
 }

@@ -130,11 +130,12 @@ func Tables(tables []Table) (string, error) {
 	var b strings.Builder
 	b.WriteString(Mark("sinks/columns.go"))
 	b.WriteString("# Tables\n\n" +
-		"Each table is a file in the result directory, as Parquet, Arrow and CSV as far as `tables.formats` says. A null is a\n" +
+		"Each table is a file in the result directory, as Parquet, and as Arrow and CSV as far as `tables.formats` says. A null is a\n" +
 		"value that was not measured or does not apply; it is never 0 and never NaN. Columns ending in `_ns` count nanoseconds on\n" +
 		"the monotonic clock since T0, which is `aiperf.t0_unix_ns` in the file's metadata. Every axis of the sweep has a column `axis_NAME`; `axis_concurrency`,\n" +
 		"`axis_request_rate`, `axis_isl`, `axis_osl`, `axis_model` and `axis_endpoint` are always there. A column keeps its meaning within a schema version, which\n" +
-		"is in the file's metadata. In a CSV file an apostrophe precedes a text that a spreadsheet would take for a formula (`=`, `+`, `-`, `@`).\n\n" +
+		"is in the file's metadata. In a CSV file an apostrophe precedes a text that a spreadsheet would take for a formula (`=`, `+`, `-`, `@`),\n" +
+		"and requests.csv gives times in ms, and tokens/s, to the thousandth: its columns in ns, and the other formats, have every digit.\n\n" +
 		"Every request that was due has a row in requests, even one that was never sent; [metrics.md](metrics.md#how-requests-end) says\n" +
 		"which requests each count and share includes.\n\n" +
 		"Percentiles of the steady window, and averages of times, are those of the requests with `steady`. Its rates, and averages and standard\n" +

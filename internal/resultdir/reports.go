@@ -50,9 +50,9 @@ func (r *Reports) Read(run, folder string, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// FoldReports writes the reports of the runs in these folders into one file, a line each.
-// From then on their own files are not listed.
-func (d *Dir) FoldReports(folders []string) error {
+// FoldReports writes the reports of the runs in these folders into one file, a line each, of
+// each what kept leaves of it. From then on their own files are not listed.
+func (d *Dir) FoldReports(folders []string, kept func(report []byte) ([]byte, error)) error {
 	var b bytes.Buffer
 	sep := "[\n"
 	for _, folder := range folders {
@@ -60,8 +60,11 @@ func (d *Dir) FoldReports(folders []string) error {
 		if err != nil {
 			return err
 		}
-		b.WriteString(sep)
-		if err := json.Compact(&b, text); err != nil {
+		if text, err = kept(text); err == nil {
+			b.WriteString(sep)
+			err = json.Compact(&b, text)
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", filepath.Join(folder, ReportName), err)
 		}
 		sep = ",\n"

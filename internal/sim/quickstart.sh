@@ -14,7 +14,7 @@ while [ "$i" -lt "$times" ]; do
 done
 echo "$valid of $times executions VALID; $(nproc) cores, load $(cut -d ' ' -f 1-3 /proc/loadavg 2>/dev/null || echo unknown)"
 # the checks table: …,level,check,kind,severity,…
-cat "$dir"/*/checks.csv | awk -F, '
+for i in $(seq "$times"); do "$dir/aiperf" export "$dir/$i" --table checks; done | awk -F, '
 	$1 == "experiment" { for (i = 1; i <= NF; i++) col[$i] = i; next }
 	$col["severity"] != "none" { n[$col["severity"] " " $col["level"] " " $col["check"]]++ }
 	END { for (k in n) print n[k], k }' | sort -rn

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -48,10 +49,12 @@ func TestScreensAreShort(t *testing.T) {
 
 	t.Run("quick start", func(t *testing.T) {
 		t.Parallel()
-		o, err := RunFile("../../examples/experiments/quickstart.cue", scratch(t))
+		dir := scratch(t)
+		o, err := RunFile("../../examples/experiments/quickstart.cue", dir)
 		if err != nil {
 			t.Fatal(err)
 		}
+		light(t, o, filepath.Join(dir, "results"))
 		for _, width := range widths {
 			s := o.screen(t, width)
 			short(t, s, 20, width)

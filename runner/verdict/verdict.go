@@ -325,6 +325,9 @@ func Explain(id string) (Check, bool) {
 	return Check{}, false
 }
 
+// Clean tells whether it found nothing, not even something to note.
+func (f Finding) Clean() bool { return f.Verdict == Valid && !f.Noted }
+
 // TouchesAll tells whether the finding is about every number, or every one that is
 // measured on answers.
 func (f Finding) TouchesAll() bool {
