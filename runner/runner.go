@@ -243,9 +243,21 @@ func (r *runner) begin(held map[string]string) error {
 func (r *runner) all(issue, hard context.Context) error {
 	before := resultdir.Last(r.dir.Events)
 	runs := source.Of(r.plan)
+	done, err := r.searched(before)
+	if err != nil {
+		return err
+	}
+	ask := func() (source.Decision, bool, error) {
+		if len(done) > 0 {
+			d := done[0]
+			done = done[1:]
+			return d, true, nil
+		}
+		return runs.Next(r.result.Outcomes)
+	}
 	var last *sweep.Run
 	over := false
-	next, more, err := runs.Next(r.result.Outcomes)
+	next, more, err := ask()
 	for i := 0; err == nil && more && !over; i++ {
 		run, was := next.Run, before[next.Run.ID]
 		r.at = Step{Run: run, Index: i, Total: len(r.plan.Runs), Why: next.Why, Stand: next.Standing}
@@ -279,7 +291,7 @@ func (r *runner) all(issue, hard context.Context) error {
 			over = r.ends(issue)
 			last = &run
 		}
-		next, more, err = runs.Next(r.result.Outcomes)
+		next, more, err = ask()
 	}
 	r.result.complete = !more
 	if a := source.Found(r.plan, r.result.Outcomes); err == nil && a != nil && a.Outcome == search.Spent {

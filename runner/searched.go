@@ -1,10 +1,60 @@
 package runner
 
 import (
+	"fmt"
+	"math"
+
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/search"
+	"aiperf.dev/aiperf/sweep/source"
 )
+
+// searched is what an earlier process made of the plan's search: its cells, in the order
+// in which they were made, since numbers and seeds follow from it, and the runs up to the
+// first that was not done. They are taken as they are: with another budget the search
+// might have asked for others.
+func (r *runner) searched(before map[string]resultdir.Event) (done []source.Decision, err error) {
+	if r.plan.Experiment.Search == nil {
+		return nil, nil
+	}
+	cells := map[string]*sweep.Cell{}
+	for _, c := range r.plan.Cells {
+		cells[c.ID] = c
+	}
+	decided := map[string]resultdir.Event{}
+	for _, e := range r.dir.Events {
+		switch {
+		case e.Made != nil:
+			load := math.NaN()
+			for _, v := range e.Made.Point { // of its only axis
+				load, _ = v.(float64)
+			}
+			if !(load > 0) {
+				return nil, fmt.Errorf("%s: a cell without a load: %v", resultdir.JournalName, e.Made.Point)
+			}
+			if cells[e.Made.ID], err = r.plan.GrowAt(load); err != nil {
+				return nil, err
+			}
+		case e.Event == "decision":
+			decided[e.Run] = e
+		}
+	}
+	seen := map[string]bool{}
+	for _, e := range r.dir.Events {
+		if e.Event != "start" || seen[e.Run] {
+			continue
+		}
+		c := cells[e.Cell]
+		if c == nil || before[e.Run].Event != "done" {
+			break
+		}
+		seen[e.Run] = true
+		done = append(done, source.Decision{Run: r.plan.RunOf(c, e.Trial), Why: decided[e.Run].Why, Standing: decided[e.Run].Standing})
+	}
+	return done, nil
+}
 
 // counts tells whether what a run says of itself is about the result. In a search it is
 // not where the load fails, since that a server is overloaded there is what was looked

@@ -34,10 +34,10 @@ type Meaning struct {
 func Meanings() []Meaning {
 	return []Meaning{
 		{OK, "success", "success"},
-		{Failed, "the run failed", "the run failed: every request failed, or results were lost"},
+		{Failed, "the run failed", "the run failed: every request failed, results were lost, or a search lost its server"},
 		{Usage, "usage", "the command line or the experiment is wrong; nothing was sent"},
-		{Missed, "a gate missed or WORSE", "a gate or SLO was missed, or a comparison says WORSE"},
-		{Invalid, "INVALID or UNDECIDED", "the measurement is INVALID, or a comparison is UNDECIDED"},
+		{Missed, "a gate missed or WORSE", "a gate or SLO was missed, a comparison says WORSE, or the smallest load of a search fails"},
+		{Invalid, "INVALID or UNDECIDED", "the measurement is INVALID, a comparison is UNDECIDED, or a search has no certain answer"},
 		{Interrupted, "interrupted", "interrupted; partial results were written, marked so"},
 	}
 }

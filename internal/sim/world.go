@@ -34,6 +34,9 @@ type Worlds struct {
 	// instance's memory, placement or cache make of it as long as they last.
 	Pace func(url string, run int) float64
 
+	// Dead, if set, tells whether the server is gone for a run: it takes no connection.
+	Dead func(url string, run int) bool
+
 	// Stall, if set, is when the client stands still in a run: servers work on, answers
 	// arrive and are stamped, and nobody acts on them before the end. In order, none of
 	// which begins before the one before is over.
@@ -64,6 +67,7 @@ func (w *Worlds) Open(urls []string) (loadgen.World, error) {
 			s.Slow(w.Pace(u, w.runs))
 		}
 		w.run.targets = append(w.run.targets, s)
+		w.run.dead = append(w.run.dead, w.Dead != nil && w.Dead(u, w.runs))
 	}
 	if w.Stall != nil {
 		w.run.pauses = w.Stall(w.runs)
@@ -110,7 +114,8 @@ func (w *Worlds) server(url string) (*mockserver.Virtual, error) {
 type world struct {
 	plan    *Worlds
 	targets []*mockserver.Virtual
-	now     int64 // ns since the run began
+	dead    []bool // of targets
+	now     int64  // ns since the run began
 	todo    heap.Heap[happening]
 	count   int
 	flights map[*transport.Exchange]*flight
@@ -237,6 +242,10 @@ func (w *world) Start(x *transport.Exchange) {
 	if x.CancelAfter != record.None {
 		w.after(x.CancelAfter, func() { f.cancel() })
 	}
+	if w.dead[x.Target] {
+		w.after(0, func() { f.end(record.Connection, "connection_refused") })
+		return
+	}
 	f.visit = w.targets[x.Target].Ask(x.Path, header(x.Header), x.Body, f.arrive, func() {
 		w.after(0, func() { f.end(record.Truncated, "truncated") }) // unless it is over, at the same moment
 	})
@@ -271,7 +280,9 @@ func (f *flight) end(status record.Status, kind string) {
 		return
 	}
 	f.over = true
-	f.visit.Leave()
+	if f.visit != nil {
+		f.visit.Leave()
+	}
 	delete(f.world.flights, f.x)
 	f.x.End, f.x.Status = f.world.now, status
 	if status != record.OK {

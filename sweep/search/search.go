@@ -179,6 +179,9 @@ func (s *state) next() Step {
 	if s.fails == nil {
 		return s.double()
 	}
+	if step, ok := s.beyond(); ok {
+		return step
+	}
 	if s.holds == nil {
 		return s.belowFails()
 	}
@@ -303,10 +306,10 @@ func (l *Load) judge(t Terms, runs []Run) {
 }
 
 // unfit repeats a run that says nothing about the server, and gives up where several in
-// a row do.
+// a row do. What was only to be looked at beyond the bracket is not repeated.
 func (s *state) unfit() (Step, bool) {
 	last := s.runs[len(s.runs)-1]
-	if last.Unfit == "" {
+	if last.Unfit == "" || s.fails != nil && last.Load > s.fails.Load && !last.Died {
 		return Step{}, false
 	}
 	tries := 0
@@ -432,6 +435,21 @@ func (s *state) firstOpen() float64 {
 		}
 	}
 	return s.High
+}
+
+// beyond looks once above the first load that fails: a server that carries more again is
+// not monotone. Whether that run is usable does not matter.
+func (s *state) beyond() (Step, bool) {
+	for _, r := range s.runs {
+		if r.Load > s.fails.Load {
+			return Step{}, false
+		}
+	}
+	next := s.round(min(s.High, 2*s.fails.Load))
+	if next <= s.fails.Load || s.left() <= s.missing()+1 {
+		return Step{}, false
+	}
+	return Step{Load: next, Why: fmt.Sprintf("%s fails: whether more load fails, too", number(s.fails.Load))}, true
 }
 
 // belowFails is where no load holds: the lower bound of the range fails, or nobody

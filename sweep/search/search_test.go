@@ -130,9 +130,16 @@ func TestOutcomes(t *testing.T) {
 		runs         int
 		torn         float64
 	}{
-		{name: "bracket", probe: func(x float64) search.Run { return good(x <= 37) }, want: search.Bracketed, holds: 37, fails: 38, sure: true, runs: 14},
+		{name: "bracket", probe: func(x float64) search.Run { return good(x <= 37) }, want: search.Bracketed, holds: 37, fails: 38, sure: true, runs: 15},
 		{name: "never binds", probe: func(float64) search.Run { return good(true) }, want: search.AtLeast, holds: 512, sure: true, runs: 11},
-		{name: "always binds", probe: func(float64) search.Run { return good(false) }, want: search.Fewer, fails: 1, sure: true, runs: 2},
+		{name: "always binds", probe: func(float64) search.Run { return good(false) }, want: search.Fewer, fails: 1, sure: true, runs: 3},
+		{name: "carries more again", probe: func(x float64) search.Run { return good(x <= 20 || x > 40) }, want: search.Contrary, holds: 16, fails: 32, runs: 9},
+		{name: "nothing usable above", probe: func(x float64) search.Run {
+			if x > 64 {
+				return search.Run{Unfit: "INVALID by client_cpu"}
+			}
+			return good(x <= 37)
+		}, want: search.Bracketed, holds: 37, fails: 38, sure: true, runs: 15},
 		{name: "nothing can be decided", probe: func(float64) search.Run { return open() }, want: search.Wide, runs: 30, sure: true},
 		{name: "undecided between", probe: func(x float64) search.Run {
 			if x > 20 && x < 60 {
@@ -246,6 +253,7 @@ func ExampleNext() {
 	// 16 nothing fails up to 8
 	// 32 nothing fails up to 16
 	// 64 nothing fails up to 32
+	// 128 64 fails: whether more load fails, too
 	// 45 the middle of 32 and 64
 	// 38 the middle of 32 and 45
 	// 35 the middle of 32 and 38
