@@ -1,7 +1,6 @@
 package loadgen
 
 import (
-	"math"
 	"sync/atomic"
 
 	"aiperf.dev/aiperf/internal/record"
@@ -17,6 +16,7 @@ type books struct {
 	thinking        bool  // some conversation has pauses between its turns
 	onWire          []*request
 	lastEnd         int64
+	lastWhole       int64 // of what was not cut off; record.None before
 
 	skipped map[string]int64 // turns and arrivals that were not sent, by reason
 	unsent  int64            // of these, those that were due by the schedule
@@ -43,7 +43,7 @@ func (t *tally) all() int64 {
 	return t.ok.Load() + t.failed.Load() + t.cancelled.Load() + t.cut.Load()
 }
 
-func newBooks() books { return books{skipped: map[string]int64{}} }
+func newBooks() books { return books{skipped: map[string]int64{}, lastWhole: record.None} }
 
 // begin starts the levels.
 func (b *books) begin(target int, now int64) {
@@ -62,16 +62,18 @@ func (b *books) dispatch(r *request, now int64) {
 }
 
 // answered notes that r is not on the wire any more.
-func (b *books) answered(r *request, now int64) {
+func (b *books) answered(r *request) {
 	last := len(b.onWire) - 1
 	b.onWire[r.place] = b.onWire[last]
 	b.onWire[r.place].place = r.place
 	b.onWire[last] = nil
 	b.onWire = b.onWire[:last]
-	b.requests.leave(now)
-	b.inFlight.Add(-1)
 	end := r.end()
-	b.lastEnd = max(b.lastEnd, end)
+	b.requests.leave(end)
+	b.inFlight.Add(-1)
+	if b.lastEnd = max(b.lastEnd, end); !r.late {
+		b.lastWhole = max(b.lastWhole, end)
+	}
 	if r.x.Sent != record.None {
 		b.residence += end - r.x.Sent
 	}
@@ -100,12 +102,11 @@ func (b *books) skip(why string, n int64) {
 func (b *books) sum(res *PhaseResult, now int64) {
 	res.End, res.Issued, res.Skipped, res.Unsent = b.lastEnd, b.issued, b.skipped, b.unsent
 	res.HeldUp = b.heldUp.Load()
-	res.Gauge = b.requests.result(now)
+	res.Gauge = b.requests.result(now, b.lastWhole)
 	if b.thinking {
 		// With think time the wire cannot be full: what is held are sessions.
-		h := b.sessions.result(now)
+		h := b.sessions.result(now, b.lastWhole)
 		h.Mean, h.Max = res.Gauge.Mean, res.Gauge.Max
-		h.SteadyMean = math.NaN()
 		res.Gauge = h
 	}
 	res.Gauge.Residence = b.residence

@@ -135,5 +135,4 @@ type Gauge struct {
 	SteadyStart, SteadyEnd int64   // first reached and last left 0.95 × Target; None without
 	HeldRatio              float64 // closed loop: ∫ in flight ÷ ∫ target of the moment, from first reaching it to the last send; NaN without target
 	Residence              int64   // Σ end − sent of all requests, ns: equals ∫ in flight by the records' own stamps
-	SteadyMean             float64 // time-weighted in SteadyStart..SteadyEnd; NaN without
 }

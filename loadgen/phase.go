@@ -131,7 +131,7 @@ func (p *phase) answerOver(r *request, now int64) {
 		p.free(mode.WireSlots, end, r.stay)
 	}
 	if !r.silent {
-		p.books.answered(r, now)
+		p.books.answered(r)
 		p.engine.arrived(r)
 		r.ended = p.engine.completions
 		p.engine.completions++

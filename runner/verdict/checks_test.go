@@ -57,7 +57,7 @@ func clean() *world {
 	end := int64(n/slots) * each
 	w.result.Phases = []loadgen.PhaseResult{{
 		Name: "profiling", Start: 0, End: end, Issued: n, OK: n, Stop: "requests", Closed: true, Target: slots,
-		Gauge: loadgen.Gauge{Mean: 2, Max: 2, HeldShare: 0.99, HeldRatio: 0.99, SteadyStart: 0, SteadyEnd: end, SteadyMean: 2},
+		Gauge: loadgen.Gauge{Mean: 2, Max: 2, HeldShare: 0.99, HeldRatio: 0.99, SteadyStart: 0, SteadyEnd: end},
 	}}
 	return w
 }

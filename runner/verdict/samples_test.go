@@ -16,7 +16,7 @@ func TestSamplesAreBounded(t *testing.T) {
 	t.Parallel()
 	const n = 3*mostSamples + 17
 	e := NewEvidence(loadgen.Result{Phases: []loadgen.PhaseResult{{
-		Name: "p", Issued: n, Gauge: loadgen.Gauge{SteadyStart: 0, SteadyEnd: math.MaxInt64, SteadyMean: 1},
+		Name: "p", Issued: n, Gauge: loadgen.Gauge{SteadyStart: 0, SteadyEnd: math.MaxInt64},
 	}}}, telemetry.Host{})
 	r := record.New()
 	r.Phase, r.Status, r.Streamed, r.OSL = "p", record.OK, true, 8
