@@ -55,7 +55,7 @@ var terms = []term{
 	{"tie", nil, "No cell is shown to be better than the others in front: more trials may decide, or the difference is too small.", []string{"num-profile-runs"}},
 	{"tok/s per user", []string{"per user", "out tok/s/user", "interactivity"}, "Output tokens per second that one user sees while an answer comes: 1 ÷ ITL. Not the throughput of the server, and without the wait for the first token.", []string{"concurrency"}},
 	{"trial", []string{"trials"}, "One repetition of a cell. Trials show how much a number varies.", []string{"num-profile-runs", "vary-seed-per-trial"}},
-	{"turnaround", nil, "In a closed loop: the time from the end of an answer to the next request. Long ones make throughput read too low.", []string{"concurrency"}},
+	{"turnaround", nil, "In a closed loop: the time from the end of an answer to the next request. Long ones make throughput lower than it would be.", []string{"concurrency"}},
 	{"undecided", []string{"?"}, "The interval allows both answers, as in a comparison (exit code 4) or at a gate; more trials or more requests make it narrower.", []string{"num-profile-runs", "gates-undecided"}},
 	{"valid", []string{"verdict"}, "A verdict: the reported numbers are the server's.", nil},
 	{"worse", nil, "An outcome of a comparison (exit code 3): the interval of the change excludes 0, and the change is a loss beyond the margin.", []string{"num-profile-runs"}},

@@ -308,6 +308,7 @@ func (c *conn) abandon(o *op, err error) {
 		c.resend(o, err)
 		return
 	}
+	closed := c.closed()
 	c.close()
 	o.mu.Lock()
 	mine, kill := o.c == c, o.kill
@@ -319,7 +320,7 @@ func (c *conn) abandon(o *op, err error) {
 	case kill.isSet():
 		c.conclude(o, kill, false)
 	default:
-		c.conclude(o, c.broke(err), false)
+		c.conclude(o, c.broke(err, closed), false)
 	}
 }
 
@@ -377,12 +378,26 @@ func (c *conn) resend(o *op, err error) {
 	}
 }
 
-// broke says how the exchange ended when the connection did, because of err.
-func (c *conn) broke(err error) ending {
+// closed is when the peer closed c, as far as the kernel says. c is still open here.
+func (c *conn) closed() int64 {
+	now := c.cl.clock.Now()
+	if !c.raw.ok() {
+		return now
+	}
+	return max(c.rec.stamp.at, now-c.raw.silent())
+}
+
+// broke says how the exchange ended when the connection did, because of err, and was
+// closed.
+func (c *conn) broke(err error, closed int64) ending {
 	eof := errors.Is(err, io.EOF)
 	switch {
 	case eof && c.resp.EOF() == nil:
-		return c.rec.end()
+		e := c.rec.end()
+		if c.rec.mark == record.None { // only the close says that nothing more comes
+			c.rec.x.End = closed
+		}
+		return e
 	case c.resp.Foreign() != nil:
 		return c.rec.broken(c.resp.Foreign())
 	case c.rec.mark != record.None: // nothing was due but the end of the body

@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -71,6 +72,20 @@ func (r *rawConn) roundTrip() (ns int64) {
 		info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
 		if err == nil && info.Total_retrans == 0 {
 			ns = int64(info.Rtt) * 1000
+		}
+	})
+	return ns
+}
+
+// jiffy is the longest step of the kernel's coarse clock.
+const jiffy = 10 * time.Millisecond
+
+// silent is for how long, in ns, nothing has come from the peer at least. Its close
+// counts, which no read's stamp tells.
+func (r *rawConn) silent() (ns int64) {
+	r.rc.Control(func(fd uintptr) { //nolint:errcheck // it fails only when closed already
+		if info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
+			ns = max(0, int64(info.Last_ack_recv)*1e6-int64(jiffy))
 		}
 	})
 	return ns

@@ -16,6 +16,8 @@ func newRawConn(*net.TCPConn, func() int64) (rawConn, error) { return rawConn{},
 
 func (r *rawConn) roundTrip() int64 { return 0 }
 
+func (r *rawConn) silent() int64 { return 0 }
+
 func (r *rawConn) ok() bool { return false }
 
 func (r *rawConn) wroteAt() int64 { return 0 }

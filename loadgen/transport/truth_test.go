@@ -58,3 +58,64 @@ func TestStampsHoldWhileStarved(t *testing.T) {
 		})
 	}
 }
+
+// An answer that the server ends by closing the connection lasts until the close:
+// a server that is silent before it has not answered yet. The kernel tells when that
+// was, by a clock of some milliseconds, to a client that was kept from reading.
+func TestEndsWithTheClose(t *testing.T) {
+	t.Parallel()
+	const late, coarse = 100e6, 50e6 // ns
+	for _, c := range []struct {
+		name, type_, body string
+		ends              bool // by a mark: what follows it is no part of the answer
+	}{
+		{"a stream without its mark", "text/event-stream", "data: a\n\n", false},
+		{"a stream with its mark", "text/event-stream", "data: [DONE]\n\n", true},
+		{"a document", "application/json", "{}", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			close, closed := make(chan struct{}), make(chan struct{})
+			s := fs.Start(t, fs.Script{
+				fs.Read(), fs.Send(fs.Head("200 OK", c.type_, "Connection: close") + c.body),
+				fs.Wait(close), fs.CloseWrite(), fs.Tell(closed), fs.UntilClosed(),
+			})
+			r := open(t, s.URL())
+			var before, after int64
+			stall := func() {
+				before = r.clock.Now()
+				close <- struct{}{}
+				<-closed
+				after = r.clock.Now()
+				for r.clock.Now() < after+late {
+					continue
+				}
+			}
+			if c.type_ == "application/json" { // nothing of it is told before its end
+				go stall()
+			}
+			x := r.do(stream, func(x *transport.Exchange) {
+				x.OnEvent = func([]byte) {
+					if before == 0 {
+						stall()
+					}
+				}
+			})
+			if x.Status != record.OK || len(x.Events) != 1 {
+				t.Fatalf("%s %s, %d events", x.Status, x.ErrorText, len(x.Events))
+			}
+			if c.ends {
+				if x.End >= before {
+					t.Errorf("ended at %d, the mark came before %d", x.End, before)
+				}
+				return
+			}
+			if r.Stats().Stamps != "kernel" {
+				after += late
+			}
+			if x.End < before || x.End > after+coarse {
+				t.Errorf("ended at %d, the server closed at [%d, %d]", x.End, before, after)
+			}
+		})
+	}
+}
