@@ -15,6 +15,7 @@ type hiccups struct {
 	longest time.Duration
 	lost    time.Duration
 	n       int
+	stops   []Stop
 }
 
 const (
@@ -27,10 +28,15 @@ const (
 	hiccupSlack = time.Millisecond
 	// fewestNaps have a p99.9.
 	fewestNaps = 1000
+	// stopLeast is the least lateness that is kept as a standstill of its own, and
+	// mostStops how many are kept.
+	stopLeast = 10 * time.Millisecond
+	mostStops = 1 << 12
 )
 
-// start naps until stop is closed, and where it cannot nap counts nothing.
-func (h *hiccups) start(stop <-chan struct{}) {
+// start naps until stop is closed, and where it cannot nap counts nothing. at is the
+// clock of what it tells.
+func (h *hiccups) start(stop <-chan struct{}, at func(time.Time) int64) {
 	n, err := newNapper()
 	if err != nil {
 		return
@@ -47,9 +53,13 @@ func (h *hiccups) start(stop <-chan struct{}) {
 			}
 			before := time.Now()
 			n.sleep(nap)
-			late := time.Since(before) - nap
+			woke := time.Now()
+			late := woke.Sub(before) - nap
 			is := usedCPU()
 			h.add(machineShare(late, is-was, cores))
+			if late >= stopLeast && len(h.stops) < mostStops {
+				h.stops = append(h.stops, Stop{at(before.Add(nap)), at(woke)})
+			}
 			was = is
 		}
 	})
@@ -81,7 +91,7 @@ func (h *hiccups) add(late time.Duration) {
 
 func (h *hiccups) report(wall time.Duration) Hiccup {
 	h.wait.Wait()
-	r := Hiccup{P999: math.NaN(), Longest: float64(h.longest) / 1e6, Lost: float64(h.lost) / float64(wall), N: h.n}
+	r := Hiccup{P999: math.NaN(), Longest: float64(h.longest) / 1e6, Lost: float64(h.lost) / float64(wall), N: h.n, Stops: h.stops}
 	if h.n < fewestNaps {
 		return r
 	}

@@ -35,7 +35,11 @@ type Hiccup struct {
 	P999, Longest float64 // ms; P999 is NaN of fewer than 1,000 naps
 	Lost          float64 // share of time lost: lateness beyond 1 ms
 	N             int
+	Stops         []Stop // the naps that ended 10 ms late and more, for whatever reason, in order
 }
+
+// Stop is a time in which nothing of this program ran, as far as a nap can tell.
+type Stop struct{ From, To int64 } // ns of the clock of Start
 
 // Second is what one second was like, or a little more or less than one.
 type Second struct {
@@ -58,13 +62,13 @@ type Monitor struct {
 	hiccup hiccups
 }
 
-// Start begins to watch. The caller must call Stop. tell, if set, is told of each
+// Start begins to watch. The caller must call Stop. at is the clock of a run. tell, if set, is told of each
 // second, from a goroutine of the monitor's that ends before Stop returns.
-func Start(tell func(Second)) *Monitor {
+func Start(at func(time.Time) int64, tell func(Second)) *Monitor {
 	m := &Monitor{tell: tell, stop: make(chan struct{}), done: make(chan struct{}), began: time.Now(), cpu: processCPU(), delay: readDelays("")}
 	m.wall = m.began.Round(0)
 	m.sched, m.gc = histogram(schedLatencies), histogram(gcPauses)
-	m.hiccup.start(m.stop)
+	m.hiccup.start(m.stop, at)
 	go m.watch()
 	return m
 }

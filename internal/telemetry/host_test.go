@@ -77,7 +77,7 @@ func TestMachineShare(t *testing.T) {
 
 func TestMonitorSeesThisProcess(t *testing.T) {
 	t.Parallel()
-	m := Start(nil)
+	m := Start(func(t time.Time) int64 { return t.UnixNano() }, nil)
 	x := 0.0
 	for i := range 5_000_000 { // some CPU to be seen
 		x += math.Sqrt(float64(i))
@@ -95,7 +95,7 @@ func TestMonitorSeesThisProcess(t *testing.T) {
 func TestWallJump(t *testing.T) {
 	t.Parallel()
 	for _, jump := range []time.Duration{time.Hour, -time.Hour} {
-		m := Start(nil)
+		m := Start(func(t time.Time) int64 { return t.UnixNano() }, nil)
 		m.wall = m.wall.Add(-jump) // as if it had shown another time then
 		if got := m.Stop().WallJump; math.Abs(got-3.6e6) > 1000 {
 			t.Errorf("set by %v: a jump of %v ms", jump, got)

@@ -19,7 +19,7 @@ func startHost(_ context.Context, w *Watched) (Observer, error) {
 			At: w.Clock.At(s.Ended), Source: "host", Collector: "host", Metric: "client_cpu", Unit: "cores", Kind: telemetry.Gauge, Value: s.CPU,
 		}})
 	}
-	return host{telemetry.Start(sample)}, nil
+	return host{telemetry.Start(w.Clock.At, sample)}, nil
 }
 
 // Stop says how the machine was.

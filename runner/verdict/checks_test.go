@@ -157,6 +157,7 @@ func TestEachCheckFlips(t *testing.T) {
 				r.Chunks[k].SameRead = k > 0
 			}
 		})}, Invalid, nil},
+		{"coalesced", []func(*world){open, stopped(5*second, 8*second)}, Invalid, nil},
 		{"littles_law", []func(*world){func(w *world) { w.result.Phases[0].Gauge.Residence = 207e8 }}, Degraded, nil},
 		{"littles_law", []func(*world){func(w *world) { w.result.Phases[0].Gauge.Residence = 300e8 }}, Invalid, nil},
 		{"flow_balance", []func(*world){func(w *world) { w.result.Phases[0].Issued++ }}, Invalid, nil},
@@ -260,6 +261,53 @@ func open(w *world) {
 	}
 }
 
+// stopped has the client stand still from one time to another: what is due then is
+// sent afterwards, and of answers that began then the first token is read together with
+// the fourth.
+func stopped(from, to int64) func(*world) {
+	return func(w *world) {
+		w.host.Hiccup.Longest, w.host.Hiccup.Stops = float64(to-from)/1e6, []telemetry.Stop{{From: from, To: to}}
+		for i := range w.records {
+			r := &w.records[i]
+			if r.Intended > from && r.Intended < to {
+				intended := r.Intended
+				shift(r, to-r.Sent)
+				r.Intended, r.Admitted = intended, intended
+			}
+			if c := r.Chunks; c[0].At > from && c[0].At < to || r.Sent == to {
+				c[0].Low = r.Sent
+				for k := range 4 {
+					c[k].At, c[k].SameRead = c[3].At, k > 0
+				}
+				r.FirstToken, r.FirstOutput = c[0].At, c[0].At
+			}
+		}
+	}
+}
+
+// What a client that stood still made of the answers is said of it, and not of the
+// server; and only where its reading was late.
+func TestClientThatStoodStill(t *testing.T) {
+	t.Parallel()
+	w := clean()
+	open(w)
+	stopped(8*second, 12*second)(w) // the last is due at 10 s
+	found := w.judge(nil)
+	if f := found["backlog"]; f.Verdict != Valid {
+		t.Errorf("requests that were due while the client stood still are called the server's queue: %s", f.Detail)
+	}
+	if f := found["dispatch_lateness"]; f.Taints["request_throughput"] != validity.Wrong {
+		t.Errorf("the rates of a run that took 1.5 s longer than its schedule are not marked: %+v", f)
+	}
+	if f := found["coalesced"]; f.Verdict != Invalid || !strings.Contains(f.Detail, "stood still while answers began: the p90 time to first token is only known to be") {
+		t.Errorf("first tokens that were read late: %s: %s", f.Verdict, f.Detail)
+	}
+	w.host.Hiccup.Stops = nil
+	if f := w.judge(nil)["coalesced"]; strings.Contains(f.Detail, "stood still") {
+		t.Errorf("a server that sends several tokens at once: %s", f.Detail)
+	}
+}
+
 // replayed makes them a trace of 20/s in which each waited 300 ms for the only slot.
 func replayed(w *world) {
 	open(w)
@@ -286,7 +334,7 @@ func TestWhoseWaitItWas(t *testing.T) {
 		want   Verdict
 		words  string
 	}{
-		{"closed loop whose client pauses", waits, []string{"admission_wait", "dispatch_lateness"}, "turnaround", Invalid, "gaps in the client make throughput read"},
+		{"closed loop whose client pauses", waits, []string{"admission_wait", "dispatch_lateness"}, "turnaround", Invalid, "without gaps in this client throughput would be"},
 		{"closed loop behind a limit of requests in flight", func(w *world) {
 			waits(w)
 			w.result.Phases[0].Capped = "in_flight"

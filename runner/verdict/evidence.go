@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
@@ -51,15 +52,17 @@ type StampError struct {
 type PhaseEvidence struct {
 	Result loadgen.PhaseResult
 
-	Lateness, Wait, Connecting    []float64 // ms, all requests sent
-	TTFT, Latency, ITL            []float64 // ms, successes
-	TTFTIntended, LatencyIntended []float64 // ms, from the intended time
-	TTFTPunctual, LatencyPunctual []float64 // ms, the same without what sending was late
-	Ages                          []float64 // ms, from sending, of requests that were cut off
-	ReceiveLag                    []float64 // ms
-	TokenDiff                     []float64 // abs(server count / client count − 1)
-	record.Counts                           // by the records
-	ClientFaults                  int64     // failures of our own making
+	Lateness, Wait, Connecting    []float64        // ms, all requests sent
+	TTFT, Latency, ITL            []float64        // ms, successes
+	TTFTIntended, LatencyIntended []float64        // ms, from the intended time
+	TTFTPunctual, LatencyPunctual []float64        // ms, the same without what sending was late
+	TTFTRunning                   []float64        // ms, the least that TTFT may be, had this program not stood still
+	stops                         []telemetry.Stop // when it did, in order
+	Ages                          []float64        // ms, from sending, of requests that were cut off
+	ReceiveLag                    []float64        // ms
+	TokenDiff                     []float64        // abs(server count / client count − 1)
+	record.Counts                                  // by the records
+	ClientFaults                  int64            // failures of our own making
 	FirstFault                    string
 	Unmade                        bool // the first of them is a request that could not be made
 	Chunks, Coalesced             int64
@@ -69,7 +72,7 @@ type PhaseEvidence struct {
 	CacheTold                     int64     // answers that say how much of the prompt was cached
 	TTFTCached, TTFTNew           []float64 // ms, of prompts that were cached by half and more, and of the others
 	arrivals                      int64     // requests that were sent and ended
-	lastSent                      int64     // of them, ns since T0
+	lastSent, lastFree            int64     // ns since T0: when the last of them was sent, and when it could have been
 	admitted, waited              int64     // requests that had a slot; of them waited for it more than 1 ms
 	every                         int64     // of so many requests one is among the samples
 	turn                          int64     // counts up to it
@@ -102,7 +105,7 @@ func NewEvidence(res loadgen.Result, host telemetry.Host) *Evidence {
 	e := &Evidence{Host: host, Headroom: math.NaN(), Missed: map[string]int64{}}
 	for _, p := range res.Phases {
 		if !p.Warmup {
-			e.Phases = append(e.Phases, &PhaseEvidence{Result: p, Errors: Failures{}})
+			e.Phases = append(e.Phases, &PhaseEvidence{Result: p, Errors: Failures{}, stops: host.Hiccup.Stops})
 		}
 	}
 	return e
@@ -182,7 +185,7 @@ func (p *PhaseEvidence) add(r *record.Record) {
 	p.lost.add(r)
 	if r.Sent != record.None && r.End != record.None {
 		p.arrivals++
-		p.lastSent = max(p.lastSent, r.Sent)
+		p.lastSent, p.lastFree = max(p.lastSent, r.Sent), max(p.lastFree, r.Sent-int64(1e6*max(0, r.DispatchLateness())))
 		p.residence += float64(r.End - r.Sent)
 	}
 	if w := r.AdmissionWait(); !math.IsNaN(w) {
@@ -241,7 +244,7 @@ func (p *PhaseEvidence) thin() {
 
 // lists are the samples that are single numbers.
 func (p *PhaseEvidence) lists() []*[]float64 {
-	out := []*[]float64{&p.Lateness, &p.Wait, &p.Connecting, &p.TTFT, &p.Latency, &p.ITL, &p.TTFTIntended, &p.LatencyIntended, &p.TTFTPunctual, &p.LatencyPunctual, &p.Ages, &p.ReceiveLag, &p.TokenDiff}
+	out := []*[]float64{&p.Lateness, &p.Wait, &p.Connecting, &p.TTFT, &p.Latency, &p.ITL, &p.TTFTIntended, &p.LatencyIntended, &p.TTFTPunctual, &p.LatencyPunctual, &p.TTFTRunning, &p.Ages, &p.ReceiveLag, &p.TokenDiff}
 	for i := range p.ends {
 		out = append(out, &p.ends[i].low, &p.ends[i].high)
 	}
@@ -270,7 +273,8 @@ func (p *PhaseEvidence) sample(r *record.Record) {
 		if r.Intended != record.None {
 			from = min(from, r.Intended)
 		}
-		p.stays = append(p.stays, stay{from, r.End, r.Status == record.OK})
+		late := int64(1e6 * max(0, r.DispatchLateness())) // so much earlier a client that never stands still has the answer
+		p.stays = append(p.stays, stay{from, r.End - late, r.Status == record.OK})
 	}
 	if !r.Succeeded() {
 		return
@@ -279,6 +283,7 @@ func (p *PhaseEvidence) sample(r *record.Record) {
 		p.answered = append(p.answered, answered{r.Intended, r.Sent, float64(r.End-r.Sent) / 1e6})
 	}
 	p.TTFT = appendFinite(p.TTFT, r.TTFT())
+	p.TTFTRunning = appendFinite(p.TTFTRunning, r.TTFT()-p.readLateBy(r))
 	p.Latency = appendFinite(p.Latency, r.Latency())
 	p.ITL = appendFinite(p.ITL, r.ITL())
 	p.TTFTIntended = appendFinite(p.TTFTIntended, r.TTFTFromIntended())
@@ -299,6 +304,22 @@ func (p *PhaseEvidence) sample(r *record.Record) {
 	if r.UsageCompletion != record.None && r.OSL > 0 {
 		p.TokenDiff = append(p.TokenDiff, math.Abs(float64(r.UsageCompletion)/float64(r.OSL)-1))
 	}
+}
+
+// readLateBy is by how much, in ms, r's first token may have come earlier than its
+// stamp: it shares that with what was read together with it, and began to wait for the
+// reading when this program stood still.
+func (p *PhaseEvidence) readLateBy(r *record.Record) float64 {
+	i := slices.IndexFunc(r.Chunks, func(c record.Chunk) bool { return c.IsContent() })
+	if i < 0 {
+		return 0
+	}
+	c := r.Chunks[i]
+	first, _ := slices.BinarySearchFunc(p.stops, c.Low, func(s telemetry.Stop, low int64) int { return cmp.Compare(s.To, low) })
+	if first == len(p.stops) || p.stops[first].From >= c.At {
+		return 0
+	}
+	return float64(c.At-max(c.Low, p.stops[first].From)) / 1e6
 }
 
 func (p *PhaseEvidence) addTokens(r *record.Record) {

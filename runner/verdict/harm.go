@@ -34,9 +34,9 @@ const (
 // harms ask by how much a number that is reported is wrong through us.
 var harms = []Check{
 	{
-		ID: validity.Lateness, Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms", Try: "a quieter machine, fewer requests per second, or fewer streams",
-		Kind: Harm, Unit: "ratio", Touches: append(fromIntended, good...), Reads: "sent, intended and admitted stamps",
-		Doc:  "open loop and replay: what late sending adds to a percentile of the latencies from intended, as a share of it",
+		ID: validity.Lateness, Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms; for rates DEGRADED above 0.02, INVALID above 0.1", Try: "a quieter machine, fewer requests per second, or fewer streams",
+		Kind: Harm, Unit: "ratio", Touches: slices.Concat(fromIntended, good, rates), Reads: "sent, intended and admitted stamps",
+		Doc:  "open loop and replay: what late sending adds to a percentile of the latencies from intended, as a share of it, and to the time of sending, by which rates are too low",
 		Read: perPhases(dispatchLateness),
 	},
 	{
@@ -141,7 +141,17 @@ func dispatchLateness(p *PhaseEvidence) (out []Reading) {
 	if p.Result.Closed {
 		return nil // what follows an answer late is turnaround's
 	}
-	const try = "a quieter machine, fewer requests per second, or fewer streams; latencies from sending are not touched"
+	const try = "a quieter machine, fewer requests per second, or fewer streams"
+	if late, sending := p.lastSent-p.lastFree, p.lastSent-p.Result.Start; late > 0 { // the rates are those of a longer time
+		r := Reading{Value: float64(late) / float64(sending), Warn: harmDoubted, Fail: harmShown, Touches: rates, Try: try}
+		r.Detail = fmt.Sprintf("the last request was sent %s late, so throughput reads %s too low", words.Millis(float64(late)/1e6), words.Percent(r.Value))
+		if r.Mild = p.arrivals < fewestFollowUps; r.Mild { // one stumble is a large share of them
+			r.Fail = never
+		}
+		if !r.Mild || r.crossed() > Valid {
+			out = append(out, r)
+		}
+	}
 	for _, m := range []struct {
 		name, tag string
 		is, would []float64
@@ -355,6 +365,7 @@ func coalesced(p *PhaseEvidence) []Reading {
 		Detail: words.Percent(share) + " of the chunks arrived together with another: times between single chunks are uncertain, ITL per request holds",
 		Try:    try,
 	}}
+	out = append(out, p.readLate()...)
 	itl := &p.ends[itlEnds]
 	for _, c := range percentiles {
 		low, high := stats.Quantile(itl.low, c.q), stats.Quantile(itl.high, c.q)
@@ -376,6 +387,41 @@ func coalesced(p *PhaseEvidence) []Reading {
 		if r.Try, r.Mild, r.Fail = try, true, never; r.crossed() > Valid {
 			out = append(out, r)
 		}
+	}
+	return out
+}
+
+// readLate is about answers that began while this program stood still: their first
+// tokens were read together with later ones, by whose stamp they are dated. So a time
+// to first token is only known to lie between the two.
+func (p *PhaseEvidence) readLate() (out []Reading) {
+	const try = "a quieter machine, or one that does not stop the program"
+	add := func(r Reading, low, high float64, name string, touches []string) {
+		r.Detail = fmt.Sprintf("this program stood still while answers began: the %s time to first token is only known to be %s to %s", name, words.Millis(low), words.Millis(high))
+		r.Try, r.Touches = try, touches
+		if r.crossed() > Valid {
+			out = append(out, r)
+		}
+	}
+	for _, c := range percentiles {
+		low, high := stats.Quantile(p.TTFTRunning, c.q), stats.Quantile(p.TTFT, c.q)
+		if !(high > 0) {
+			continue
+		}
+		r := harmOf(high-low, high)
+		if r.Mild = !stats.Certified(c.q, float64(len(p.TTFT))); r.Mild {
+			r.Fail = never
+		}
+		add(r, low, high, c.name, c.of(firstToken...))
+		if r.crossed() > Valid {
+			r.Fail = never
+			add(r, low, high, c.name, good)
+		}
+	}
+	if low, high := stats.Mean(p.TTFTRunning), stats.Mean(p.TTFT); high > 0 {
+		r := harmOf(high-low, high)
+		r.Mild, r.Fail = true, never
+		add(r, low, high, "mean", statsOf(means, firstToken))
 	}
 	return out
 }
