@@ -20,6 +20,7 @@ func catalogue() []command {
 		checksCommand,
 		calibrateCommand,
 		compareCommand,
+		diagnoseCommand,
 		watchCommand,
 		reportCommand,
 		plotCommand,

@@ -58,6 +58,7 @@ type Config struct {
 	Step, Seq time.Duration
 	Batch     int
 	Prefill   time.Duration // per input token
+	Front     time.Duration // of each request in a front end that handles one at a time, before the clock of the engine's own figures begins
 	Jitter    float64       // relative spread of every time above
 	Shape     Shape
 

@@ -42,7 +42,8 @@ type exchange struct {
 	path, requestID, sessionID string
 
 	recv      int64 // ns: the whole request was read
-	start     int64 // ns: its turn came; recv where nothing makes it wait
+	came      int64 // ns: the front end handed it to the engine; recv without one
+	start     int64 // ns: its turn came; came where nothing makes it wait
 	in, out   int   // tokens read, tokens to make
 	keys      []uint64
 	cached    int // tokens of the prompt that the cache held

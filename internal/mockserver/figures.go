@@ -55,7 +55,7 @@ func (f *figures) arrived(x *exchange, lookedUp bool) {
 func (f *figures) turn(x *exchange) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.queue.add(seconds(x.start-x.recv), 1)
+	f.queue.add(seconds(x.start-x.came), 1)
 }
 
 // made books the tokens that x got by now; of an answer that is made in one piece, the
@@ -70,7 +70,7 @@ func (f *figures) made(x *exchange, now int64) {
 		}
 		x.lastAt = x.firstAt
 		f.prompt += int64(x.in)
-		f.ttft.add(seconds(x.firstAt-x.recv), 1)
+		f.ttft.add(seconds(x.firstAt-x.came), 1)
 		f.prefill.add(seconds(x.firstAt-x.start), 1)
 		n--
 	}
@@ -101,7 +101,7 @@ func (f *figures) finished(x *exchange) {
 		return
 	}
 	f.whole++
-	f.e2e.add(seconds(x.end-x.recv), 1)
+	f.e2e.add(seconds(x.end-x.came), 1)
 	f.inferred.add(seconds(x.end-x.start), 1)
 	f.decode.add(seconds(x.lastAt-x.firstAt), 1)
 }

@@ -29,6 +29,7 @@ var keys = []key{
 	{"seq", "added to a step for each running sequence", duration(func(c *Config) *time.Duration { return &c.Seq })},
 	{"batch", "most sequences in a step; others wait", integer(1, func(c *Config) *int { return &c.Batch })},
 	{"prefill", "time per input token", duration(func(c *Config) *time.Duration { return &c.Prefill })},
+	{"front", "time of each request in a front end that handles one at a time, which the engine's own metrics do not see", duration(func(c *Config) *time.Duration { return &c.Front })},
 	{"jitter", "relative spread of all times", number(0, 10, func(c *Config) *float64 { return &c.Jitter })},
 	{"shape", "of all random times: lognormal, uniform or exponential (which has cv 1)", word(func(c *Config) *Shape { return &c.Shape }, LogNormal, Uniform, Exponential)},
 	{"cv", "coefficient of variation of a factor on all times of one request", number(0, 10, func(c *Config) *float64 { return &c.Spread })},

@@ -29,6 +29,7 @@ type scheduler struct {
 	cache   *cache.Cache // nil before the first request asks it
 	active  map[*exchange]struct{}
 	first   int64 // when the first request came; 0 before
+	front   int64 // when the front end is free again
 	paused  struct{ from, to int64 }
 }
 
@@ -147,7 +148,7 @@ func (s *scheduler) begin(x *exchange) {
 		}
 	}
 	s.admit(x)
-	x.start = x.recv
+	x.came, x.start = x.recv, x.recv
 	if x.status != 0 || x.fate == fails || x.fate == html {
 		s.plan(x.recv, func(int64) { s.refuse(x) })
 		return
@@ -155,16 +156,22 @@ func (s *scheduler) begin(x *exchange) {
 	s.find(x)
 	s.server.figures.arrived(x, c.Cache > 0)
 	s.open(x)
+	if c.Front > 0 {
+		s.front = max(s.front, x.recv) + s.took(x, c.Front, 0, x.recv)
+		x.came, x.start = s.front, s.front
+	}
 	switch {
 	case x.spec.Next != nil: // a job: it is made after the answer
-		x.due = x.recv
+		x.due = x.came
 		s.plan(x.due, func(int64) { s.step(x) })
 	case c.Step > 0:
-		s.plan(x.recv+s.took(x, c.TTFT, c.TTFTSpread, x.recv), func(at int64) { s.engine.enter(s, x, at) })
+		s.plan(x.came+s.took(x, c.TTFT, c.TTFTSpread, x.came), func(at int64) { s.engine.enter(s, x, at) })
+	case c.Workers > 0 && c.Front > 0:
+		s.plan(x.came, func(int64) { s.workers.enter(s, x) })
 	case c.Workers > 0:
 		s.workers.enter(s, x)
 	default:
-		s.serve(x, x.recv)
+		s.serve(x, x.came)
 	}
 }
 

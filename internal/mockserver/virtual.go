@@ -35,6 +35,9 @@ func NewVirtual(cfg Config, now func() int64) (*Virtual, error) {
 // POST /slowdown does.
 func (s *Virtual) Slow(factor float64) { s.server.factor.Store(math.Float64bits(factor)) }
 
+// Page is what a GET of a page of metrics gives now, nil where there is none.
+func (s *Virtual) Page(path string) []byte { return s.server.exposition(path) }
+
 // Visit is one request to a virtual server.
 type Visit struct {
 	x  *exchange

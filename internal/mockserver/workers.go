@@ -17,7 +17,7 @@ func (w *workers) full(c *Config) bool {
 // enter gives x a worker, or a place in line.
 func (w *workers) enter(s *scheduler, x *exchange) {
 	if w.busy < s.server.cfg.Workers {
-		w.give(s, x, x.recv)
+		w.give(s, x, x.came)
 		return
 	}
 	w.waiting = append(w.waiting, x)
@@ -48,7 +48,7 @@ func (w *workers) leave(s *scheduler, x *exchange) {
 			s.finish(next, true)
 			continue
 		}
-		w.give(s, next, max(at, next.recv))
+		w.give(s, next, max(at, next.came))
 	}
 	w.book(s)
 }

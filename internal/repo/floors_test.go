@@ -29,6 +29,7 @@ internal/compat: internal/argv internal/diag loadgen/endpoint schema
 internal/alarm:
 internal/decimal:
 internal/diag:
+internal/diagnose: internal/diag internal/metrics internal/resultdir internal/validity internal/words schema sinks sweep
 internal/docgen: *
 internal/faults: *
 internal/faultserver:

@@ -62,8 +62,12 @@ func runFile(file, dir string, worlds *Worlds, set ...schema.Assignment) (*Outco
 		logs[url] = &bytes.Buffer{}
 		return logs[url]
 	}
+	var driver onerun.Driver = onerun.Simulated{World: worlds.Open}
+	if worlds.Scrape {
+		driver = scraped{onerun.Simulated{World: worlds.Open}, worlds}
+	}
 	res, err := runner.Run(context.Background(), context.Background(), plan, runner.Options{
-		Dir: filepath.Join(dir, "results"), Source: text, SourceName: file, SourceEnding: filepath.Ext(file), Version: "simulation", Driver: onerun.Simulated{World: worlds.Open},
+		Dir: filepath.Join(dir, "results"), Source: text, SourceName: file, SourceEnding: filepath.Ext(file), Version: "simulation", Driver: driver,
 		AIPerf: plan.Cells[0].Resolved.Benchmark.Artifacts.AIPerf != nil && *plan.Cells[0].Resolved.Benchmark.Artifacts.AIPerf,
 	})
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"aiperf.dev/aiperf/internal/heap"
 	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/loadgen/transport/wire"
@@ -41,6 +42,10 @@ type Worlds struct {
 	// arrive and are stamped, and nobody acts on them before the end. In order, none of
 	// which begins before the one before is over.
 	Stall func(run int) []Pause
+
+	// Scrape has the servers' pages of metrics read, see RunScraped.
+	Scrape bool
+	tell   func(telemetry.Sample)
 
 	runs    int   // so far
 	at      int64 // ns since the plan began, at the start of the run in progress
@@ -73,6 +78,9 @@ func (w *Worlds) Open(urls []string) (loadgen.World, error) {
 		w.run.pauses = w.Stall(w.runs)
 	}
 	w.runs++
+	if w.Scrape {
+		w.run.scrape()
+	}
 	return w.run, nil
 }
 

@@ -1,0 +1,397 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sinks"
+)
+
+// Fact is a number that rules ask for: a row of the catalogue.
+type Fact struct {
+	Name string
+	Unit string // ms, share, requests, factor; "" for yes (1) or no (0)
+	Doc  string
+	// Lacking says what to do where it is not known.
+	Lacking string
+	of      func(*facts) float64
+}
+
+// facts are the numbers of one cell.
+type facts struct {
+	book   *book
+	cell   Cell
+	trials []trial
+	values map[string]float64
+
+	lower, higher, lowest *facts            // cells that differ in load alone; nil where there is none
+	checks                map[string]string // that tripped in this cell, or over the plan, with what they say
+	made                  map[string]bool   // checks that were made
+}
+
+// What to do where a fact is not known.
+const (
+	needsPage    = "let the server's page of metrics be read (server metrics are on by default; SGLang needs --enable-metrics, llama.cpp --metrics)"
+	needsTimes   = "use a server that reports queue, prefill and decode times at /metrics (vLLM, TensorRT-LLM)"
+	needsLooks   = "measure for at least 5 s, so that the server's gauges are read often enough"
+	needsLoads   = "measure at twice the load too, for example --concurrency 8,16"
+	needsOne     = "measure at concurrency 1 too"
+	needsKV      = "use a server that reports the use of its KV cache at /metrics"
+	needsCounter = "use a server that counts looked-up and found prompt tokens at /metrics"
+)
+
+// least is how many requests a mean of the server's and one of the client's must be of,
+// to be held against each other.
+const least = 20
+
+// Facts are the catalogue, in the order of the documentation.
+func Facts() []Fact {
+	return []Fact{
+		{"client_limits", "", "a check says that the client sent late, less, or fewer at once than asked", "", (*facts).clientLimits},
+		{"foreign", "share", "requests that the server finished beyond this run's own / own", needsPage, (*facts).foreign},
+		{"queue_share", "share", "of a request's time at the server, the part in its queue; from the server's histograms, else waiting / (waiting + running) by Little's law", needsPage, (*facts).queueShare},
+		{"queue_ms", "ms", "mean time in the server's queue", needsTimes, func(f *facts) float64 { return f.mean(func(t *trial) float64 { return t.each("queue_time") }) }},
+		{"queue_steps", "factor", "mean time in the queue / time of a token: an engine that joins requests at its next step has below 1", needsTimes, func(f *facts) float64 { return f.get("queue_ms") / f.get("itl_ms") }},
+		{"waiting", "requests", "requests in the queue, weighted with time", needsLooks, func(f *facts) float64 { return f.gauge("waiting", "avg") }},
+		{"waiting_median", "requests", "requests in the queue, half of the time at least", needsLooks, func(f *facts) float64 { return f.gauge("waiting", "p50") }},
+		{"running", "requests", "requests being worked on, weighted with time", needsLooks, func(f *facts) float64 { return f.gauge("running", "avg") }},
+		{"running_most", "requests", "most requests being worked on at once", needsLooks, func(f *facts) float64 { return f.gauge("running", "max") }},
+		{"running_flat", "share", "median of the requests being worked on / most of them: near 1 at a cap", needsLooks, func(f *facts) float64 {
+			return f.mean(func(t *trial) float64 { return t.gauge("running", "p50") / t.gauge("running", "max") })
+		}},
+		{"kv_median", "share", "of the KV cache in use, half of the time at least", needsKV, func(f *facts) float64 { return f.gauge("kv_use", "p50") }},
+		{"kv_most", "share", "of the KV cache in use, at most", needsKV, func(f *facts) float64 { return f.gauge("kv_use", "max") }},
+		{"preempted", "share", "times that a request lost its place in the KV cache / requests", needsKV, (*facts).preempted},
+		{"outside_ms", "ms", "what the client waits for the first token beyond what the server reports", needsPage, (*facts).outside},
+		{"outside_share", "share", "of the client's time to first token, the part that the server does not report", needsPage, func(f *facts) float64 { return f.get("outside_ms") / f.get("ttft_ms") }},
+		{"outside_growth", "factor", "outside_ms / the same at the lowest load", needsLoads, func(f *facts) float64 { return f.against("outside_ms") }},
+		{"prefill_ms", "ms", "mean time from a request's turn to its first token", needsTimes, (*facts).prefill},
+		{"decode_ms", "ms", "mean time from the first token to the last", needsTimes, func(f *facts) float64 { return f.mean(func(t *trial) float64 { return t.each("decode_time") }) }},
+		{"itl_ms", "ms", "mean time between tokens", needsPage, (*facts).itl},
+		{"latency_ms", "ms", "mean request latency of the client", "", func(f *facts) float64 { return f.client(metrics.RequestLatency) }},
+		{"ttft_ms", "ms", "mean time to first token of the client, over the whole run", "", func(f *facts) float64 {
+			return f.mean(func(t *trial) float64 {
+				if t.whole != nil {
+					t = t.whole
+				}
+				return t.of(metrics.TimeToFirstToken)
+			})
+		}},
+		{"rate", "requests/s", "requests served each second", "", func(f *facts) float64 { return f.client(metrics.RequestThroughput) }},
+		{"prompt_ms", "ms", "time that the prompt of one request takes alone: prefill_ms at concurrency 1, without the step that makes the first token", needsOne, (*facts).prompt},
+		{"prefill_use", "share", "of the time, the part that prompts take: rate × prompt_ms (utilization law)", needsOne, func(f *facts) float64 {
+			return f.get("rate") * f.mean(func(t *trial) float64 { return t.share }) * f.get("prompt_ms") / 1e3
+		}},
+		{"decode_growth", "factor", "itl_ms / the same at the lowest load, without the part that prompts of others take: × (1 − prefill_use)", needsOne, func(f *facts) float64 {
+			return f.against("itl_ms") * (1 - f.get("prefill_use"))
+		}},
+		{"gain", "factor", "growth of throughput with the load since the next lower one: ln(throughput ratio) / ln(load ratio); 1 is proportional", needsLoads, func(f *facts) float64 { return gain(f.lower, f) }},
+		{"gain_next", "factor", "the same to the next higher load", needsLoads, func(f *facts) float64 { return gain(f, f.higher) }},
+		{"gain_last", "factor", "gain at the highest load", needsLoads, func(f *facts) float64 {
+			if f.higher != nil {
+				return math.NaN()
+			}
+			return f.get("gain")
+		}},
+		{"kept_up", "", "an open loop's requests were answered as fast as they came", "", (*facts).keptUp},
+		{"hit_rate", "share", "of the prompt tokens, those that the prefix cache had", needsCounter, func(f *facts) float64 {
+			return f.mean(func(t *trial) float64 { return t.says("prefix_hit_rate", "avg") })
+		}},
+		{"hit_spread", "share", "largest hit rate of a trial less the smallest", needsCounter, (*facts).hitSpread},
+		{"drift", "", "the check drift says that the server changed while the plan was carried out", "", func(f *facts) float64 { return f.tripped("drift") }},
+	}
+}
+
+// get is a fact of the cell.
+func (f *facts) get(name string) float64 {
+	v, ok := f.values[name]
+	if !ok {
+		f.values[name] = math.NaN() // a fact that rests on itself is not known
+		v = f.book.fact(name).of(f)
+		f.values[name] = v
+	}
+	return v
+}
+
+// book is both catalogues.
+type book struct {
+	facts map[string]*Fact
+	rules []Rule
+}
+
+func newBook() *book {
+	b := &book{map[string]*Fact{}, Rules()}
+	for _, f := range Facts() {
+		b.facts[f.Name] = &f
+	}
+	return b
+}
+
+// fact is the row of a name that a rule has.
+func (b *book) fact(name string) *Fact {
+	if f := b.facts[name]; f != nil {
+		return f
+	}
+	panic("no fact " + name) // the rules are ours
+}
+
+// factsOf arranges the cells by load.
+func factsOf(cells []Cell, e *Evidence) []*facts {
+	book := newBook()
+	all := make([]*facts, len(cells))
+	groups := map[string][]*facts{}
+	for i, c := range cells {
+		all[i] = &facts{book: book, cell: c, values: map[string]float64{}, checks: map[string]string{}, made: e.all}
+		for check, says := range e.plan {
+			all[i].checks[check] = says
+		}
+		for check, says := range e.checks[c.Index] {
+			all[i].checks[check] = says
+		}
+		if c.Axis != "" {
+			groups[c.Group] = append(groups[c.Group], all[i])
+		}
+	}
+	byIndex := map[int]*facts{}
+	for _, f := range all {
+		byIndex[f.cell.Index] = f
+	}
+	places := make([]sinks.Place, 0, len(e.runs))
+	for at := range e.runs {
+		places = append(places, at)
+	}
+	slices.SortFunc(places, func(a, b sinks.Place) int { return cmp.Or(a.Cell-b.Cell, a.Trial-b.Trial) })
+	for _, at := range places {
+		if f := byIndex[at.Cell]; f != nil {
+			f.trials = append(f.trials, e.runs[at].trial())
+		}
+	}
+	for _, g := range groups {
+		slices.SortStableFunc(g, func(a, b *facts) int { return cmp.Compare(a.cell.Load, b.cell.Load) })
+		for i, f := range g {
+			if f.lowest = g[0]; i > 0 {
+				f.lower, g[i-1].higher = g[i-1], f
+			}
+		}
+	}
+	return all
+}
+
+// mean is that over the trials which have the number.
+func (f *facts) mean(of func(*trial) float64) float64 {
+	sum, n := 0.0, 0
+	for i := range f.trials {
+		if v := of(&f.trials[i]); !math.IsNaN(v) && !math.IsInf(v, 0) {
+			sum, n = sum+v, n+1
+		}
+	}
+	if n == 0 {
+		return math.NaN()
+	}
+	return sum / float64(n)
+}
+
+func (f *facts) client(tag string) float64 {
+	return f.mean(func(t *trial) float64 { return t.of(tag) })
+}
+
+func (f *facts) gauge(word, stat string) float64 {
+	return f.mean(func(t *trial) float64 { return t.gauge(word, stat) })
+}
+
+// tripped is 1 where a check did, 0 where it did not, NaN where it was not made.
+func (f *facts) tripped(checks ...string) float64 {
+	made := math.NaN()
+	for _, c := range checks {
+		if f.checks[c] != "" {
+			return 1
+		}
+		if f.made[c] {
+			made = 0
+		}
+	}
+	return made
+}
+
+// clientChecks say that the client could not bring the load, the plainest first.
+var clientChecks = []string{"offered_rate", "concurrency_held", "turnaround", "dispatch_lateness", "client_errors"}
+
+func (f *facts) clientLimits() float64 { return f.tripped(clientChecks...) }
+
+// foreign is above 0 only for what the edges of the window cannot explain: a page is read
+// some time before the window begins, and after it ends.
+func (f *facts) foreign() float64 {
+	return f.mean(func(t *trial) float64 {
+		own := t.own()
+		if !(own >= least) || !(t.server[looks] >= leastLooks) {
+			return math.NaN()
+		}
+		edges := 2 * own / (t.server[looks] - 1)
+		return max(0, t.says("e2e", "count")-own-edges) / own
+	})
+}
+
+func (f *facts) queueShare() float64 {
+	return f.mean(func(t *trial) float64 {
+		if n := t.says("e2e", "count"); n > 0 && t.says("queue_time", "count") > 0 {
+			return min(1, t.each("queue_time")/t.each("e2e"))
+		}
+		waiting, running := t.gauge("waiting", "avg"), t.gauge("running", "avg")
+		if waiting+running == 0 {
+			return 0
+		}
+		return waiting / (waiting + running)
+	})
+}
+
+func (f *facts) preempted() float64 {
+	return f.mean(func(t *trial) float64 {
+		n := t.says("e2e", "count")
+		if math.IsNaN(n) {
+			n = t.of(metrics.RequestThroughput) * t.says("generated_tokens", "sum") / t.says("generated_tokens", "rate")
+		}
+		return t.says("preemptions", "sum") / n
+	})
+}
+
+// outside is over the whole run, at whose ends nothing is in flight, so that both means
+// are of the same requests; where they are not, it is not known.
+func (f *facts) outside() float64 {
+	return f.mean(func(t *trial) float64 {
+		if t.whole != nil {
+			t = t.whole
+		}
+		n := t.says("ttft", "count")
+		if own := t.own(); t.pages > 1 || !(n >= least) || math.Abs(n-own) > 0.05*own+1 {
+			return math.NaN()
+		}
+		return t.of(metrics.TimeToFirstToken) - t.each("ttft")
+	})
+}
+
+// own is how many requests the run had answered, or not.
+func (t *trial) own() float64 {
+	return t.of(metrics.RequestCount) + zero(t.of(metrics.ErrorRequestCount)) + zero(t.of(metrics.CutRequestCount))
+}
+
+func (f *facts) prefill() float64 {
+	return f.mean(func(t *trial) float64 {
+		if v := t.each("prefill_time"); !math.IsNaN(v) {
+			return v
+		}
+		return t.each("ttft") - t.each("queue_time")
+	})
+}
+
+func (f *facts) itl() float64 {
+	return f.mean(func(t *trial) float64 {
+		if v := t.each("itl"); !math.IsNaN(v) {
+			return v
+		}
+		return t.of(metrics.InterTokenLatency)
+	})
+}
+
+// alone is the largest mean number in flight at which requests do not meet others.
+const alone = 1.5
+
+// prompt is known where the lowest load is one request at a time, and the prefix cache
+// helped as much there as here.
+func (f *facts) prompt() float64 {
+	base := f.lowest
+	if base == nil || !(base.client(metrics.EffectiveConcurrency) <= alone) || math.Abs(zero(base.get("hit_rate"))-zero(f.get("hit_rate"))) > hitLimit {
+		return math.NaN()
+	}
+	return max(0, base.get("prefill_ms")-base.get("itl_ms"))
+}
+
+// against is a fact divided by that of the lowest load.
+func (f *facts) against(name string) float64 {
+	if f.lowest == nil || f.lowest == f {
+		return math.NaN()
+	}
+	return f.get(name) / f.lowest.get(name)
+}
+
+func gain(from, to *facts) float64 {
+	if from == nil || to == nil || !(from.cell.Load > 0) || !(to.cell.Load > from.cell.Load) {
+		return math.NaN()
+	}
+	return math.Log(to.get("rate")/from.get("rate")) / math.Log(to.cell.Load/from.cell.Load)
+}
+
+func (f *facts) keptUp() float64 {
+	if f.cell.Rate == 0 {
+		return math.NaN()
+	}
+	if f.tripped("backlog") == 1 || !(f.get("rate") >= 0.9*f.cell.Rate) {
+		return 0
+	}
+	return 1
+}
+
+func (f *facts) hitSpread() float64 {
+	low, high := math.NaN(), math.NaN()
+	for i := range f.trials {
+		if v := f.trials[i].says("prefix_hit_rate", "avg"); !math.IsNaN(v) {
+			if !(low <= v) {
+				low = v
+			}
+			if !(high >= v) {
+				high = v
+			}
+		}
+	}
+	if len(f.trials) < 2 {
+		return math.NaN()
+	}
+	return high - low
+}
+
+// told is a fact as people read it.
+func (f *facts) told(name string) string {
+	v := f.get(name)
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "not known"
+	}
+	switch f.book.fact(name).Unit {
+	case "share":
+		return percent(v)
+	case "ms":
+		return words.Millis(v)
+	case "factor":
+		return short(v) + "×"
+	case "":
+		if v > 0 {
+			return "yes"
+		}
+		return "no"
+	}
+	return short(v) + " " + f.book.fact(name).Unit
+}
+
+// short is a number with two digits, as many as a diagnosis rests on; whole numbers as
+// they are.
+func short(v float64) string {
+	if v == math.Trunc(v) || math.Abs(v) >= 100 {
+		return words.Grouped(v)
+	}
+	return strconv.FormatFloat(v, 'g', 2, 64)
+}
+
+// percent is a share of one without decimals.
+func percent(v float64) string {
+	switch p := 100 * v; {
+	case p < 0.05:
+		return "0 %"
+	case p < 1:
+		return "less than 1 %"
+	default:
+		return fmt.Sprintf("%.0f %%", p)
+	}
+}

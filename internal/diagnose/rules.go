@@ -1,0 +1,364 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"aiperf.dev/aiperf/internal/words"
+)
+
+// Bound is a condition on a fact.
+type Bound struct {
+	Fact  string
+	Least bool // the fact is at least Limit; else it is below it
+	Limit float64
+}
+
+func atLeast(fact string, limit float64) Bound { return Bound{fact, true, limit} }
+func below(fact string, limit float64) Bound   { return Bound{fact, false, limit} }
+
+// told is the bound as the documentation has it, of a fact in a unit.
+func (b Bound) told(unit string) string {
+	limit := short(b.Limit)
+	switch unit {
+	case "share":
+		limit = percent(b.Limit)
+	case "":
+		if b.Least {
+			return b.Fact
+		}
+		return "not " + b.Fact
+	case "factor":
+	default:
+		limit += " " + unit
+	}
+	if b.Least {
+		return b.Fact + " ≥ " + limit
+	}
+	return b.Fact + " < " + limit
+}
+
+// meets tells whether the fact is known and within the bound.
+func (b Bound) meets(f *facts) bool {
+	v := f.get(b.Fact)
+	return !math.IsNaN(v) && (v >= b.Limit) == b.Least
+}
+
+// Rule is a finding: a row of the catalogue. It holds where all of one of its Cases hold
+// and nothing of Unless does; a fact that is not known meets no bound.
+type Rule struct {
+	Name, Title string
+	Certainty   Certainty
+	Cases       [][]Bound
+	Unless      []Bound
+	// Firm makes a likely finding a shown one.
+	Firm []Bound
+	// Next is what to do, or to measure, next.
+	Next string
+
+	says    func(f *facts) string // the finding as a sentence without its full stop
+	brief   func(f *facts) string // the same as a part of a sentence about several cells
+	ask     func(f *facts) string // Next, where it depends on the cell
+	beside  bool                  // it is worth a word where a rule before it holds
+	covers  []string              // rules whose finding follows from this one
+	limited bool                  // the server, or what is in front of it, is the limit
+}
+
+// Limits of facts. Below queueLimit of a request's time nobody looks for the cause of a
+// queue; an engine that joins requests at its next step keeps them for about half a step.
+const (
+	queueLimit = 0.1
+	queueSteps = 3
+	fullCache  = 0.95
+	flat       = 0.95
+	hitLimit   = 0.1
+	grows      = 0.8 // a gain of so much is about proportional
+	grown      = 0.5 // with less, more load brings little
+)
+
+// Rules are the catalogue, in the order in which they are tried: what spoils the figures
+// first, then limits of the server, each before those that it brings about.
+func Rules() []Rule {
+	queue := []Bound{atLeast("queue_share", queueLimit), atLeast("queue_steps", queueSteps)}
+	return []Rule{
+		{
+			Name: "other_clients", Title: "other clients use the server", Certainty: Shown, Cases: [][]Bound{{atLeast("foreign", 0.2)}},
+			Next: "measure while nothing else uses the server: its figures and this run's are of different loads",
+			says: func(f *facts) string {
+				return "other clients use this server: it finished " + f.told("foreign") + " more requests than this run's own"
+			},
+			brief: func(*facts) string { return "other clients use the server" },
+		},
+		{
+			Name: "client", Title: "the client is the limit", Certainty: Shown, Cases: [][]Bound{{atLeast("client_limits", 1)}},
+			Next: "aiperf checks says what to try; until then these figures say little about the server", beside: true, limited: true,
+			says: func(f *facts) string {
+				for _, c := range clientChecks {
+					if f.checks[c] != "" {
+						return "the client is the limit: " + f.checks[c]
+					}
+				}
+				return ""
+			},
+			brief: func(*facts) string { return "the client is the limit" },
+		},
+		{
+			Name: "cache_changed", Title: "the prefix cache differed between trials", Certainty: Shown, Cases: [][]Bound{{atLeast("hit_spread", hitLimit)}},
+			Next: "reset the prefix cache before each run, or send prompts that share nothing", beside: true,
+			says: func(f *facts) string {
+				return "the prefix cache did not help all trials alike: the share of prompt tokens it had differs by " + short(100*f.get("hit_spread")) + " points between them"
+			},
+			brief: func(*facts) string { return "the prefix cache did not help all trials alike" },
+		},
+		{
+			Name: "drift", Title: "the server changed while it was measured", Certainty: Shown, Cases: [][]Bound{{atLeast("drift", 1)}},
+			Next: "look for other work on the server's machine, for its temperature and for autoscaling, then measure again", beside: true,
+			says: func(f *facts) string {
+				return "the server changed while it was measured, with the load unchanged: " + f.checks["drift"]
+			},
+			brief: func(*facts) string { return "the server changed while it was measured" },
+		},
+		{
+			Name: "kv_cache", Title: "the KV cache is full", Certainty: Likely, limited: true,
+			Cases: [][]Bound{{atLeast("preempted", 0.01), atLeast("kv_most", 0.9)}, {atLeast("kv_median", fullCache), queue[0], atLeast("waiting_median", 1)}},
+			Firm:  []Bound{atLeast("preempted", 0.01), atLeast("kv_median", 0.9)},
+			Next:  "give the KV cache more memory (vLLM --gpu-memory-utilization, SGLang --mem-fraction-static) or a smaller type, shorten prompts and answers, or send fewer requests at once",
+			says: func(f *facts) string {
+				text := "the KV cache is full: " + f.told("kv_median") + " of it is in use half of the time"
+				if f.get("preempted") > 0 {
+					text += ", and a request lost its place in it " + short(f.get("preempted")) + " times on average"
+				}
+				if v := f.get("queue_share"); v >= queueLimit {
+					text += "; requests wait " + f.told("queue_share") + " of their time"
+				}
+				return text
+			},
+			brief: func(*facts) string { return "the KV cache is full" }, covers: []string{"admission", "queue"},
+		},
+		{
+			Name: "admission", Title: "requests wait for a slot", Certainty: Likely, limited: true,
+			Cases:  [][]Bound{append(slices.Clone(queue), atLeast("waiting_median", 1), atLeast("running_flat", flat), below("kv_most", fullCache))},
+			Unless: []Bound{atLeast("preempted", 0.01)},
+			Next:   "let the server run more at once (vLLM --max-num-seqs, SGLang --max-running-requests) and see whether throughput grows, or send fewer requests at once",
+			says: func(f *facts) string {
+				return fmt.Sprintf("requests wait for a slot: the server runs at most %s at once, %s wait on average, and waiting is %s of a request's time",
+					short(f.get("running_most")), short(f.get("waiting")), f.told("queue_share"))
+			},
+			brief: func(f *facts) string {
+				return fmt.Sprintf("requests wait for a slot (at most %s run at once)", short(f.get("running_most")))
+			}, covers: []string{"queue"},
+		},
+		{
+			Name: "front_end", Title: "time is spent in front of the engine", Certainty: Shown, limited: true, beside: true,
+			Cases: [][]Bound{{atLeast("outside_share", 0.2), atLeast("outside_ms", 1)}},
+			Next:  "compare with a run on the server's own machine: if the time stays, it is the server's front end (tokenizer, HTTP, router), else the network",
+			says: func(f *facts) string {
+				text := fmt.Sprintf("%s of the time to first token is spent in front of the engine: the client waits %s, the engine reports %s",
+					f.told("outside_share"), f.told("ttft_ms"), words.Millis(f.get("ttft_ms")-f.get("outside_ms")))
+				if f.get("outside_growth") >= 2 {
+					text += "; that time grows with the load, so it is not the distance alone"
+				}
+				return text
+			},
+			brief: func(f *facts) string {
+				return "part of the time to first token (" + f.told("outside_share") + ") is spent in front of the engine"
+			},
+		},
+		{
+			Name: "prefill", Title: "prompts take the server's time", Certainty: Likely, limited: true,
+			Cases: [][]Bound{{atLeast("prefill_use", 0.6), below("prefill_use", 1.2), below("gain_next", grows)}, {atLeast("prefill_use", 0.6), below("prefill_use", 1.2), below("gain_last", grows)}},
+			Next:  "shorten the prompts, or let them share prefixes; if half the prompt at the same load doubles throughput, this is shown",
+			says: func(f *facts) string {
+				return fmt.Sprintf("reading prompts takes about %s of the server's time: %s requests/s × %s each (measured at concurrency 1)",
+					f.told("prefill_use"), short(f.get("rate")), f.told("prompt_ms"))
+			},
+			brief: func(f *facts) string {
+				return "reading prompts takes most of the server's time (" + f.told("prefill_use") + ")"
+			}, covers: []string{"queue"},
+		},
+		{
+			Name: "decode", Title: "making tokens takes the server's time", Certainty: Likely, limited: true,
+			Cases:  [][]Bound{{atLeast("decode_growth", 1.5), below("gain_next", grown), below("prefill_use", 0.3)}, {atLeast("decode_growth", 1.5), below("gain_last", grown), below("prefill_use", 0.3)}},
+			Unless: []Bound{atLeast("queue_share", queueLimit), atLeast("preempted", 0.01)},
+			Next:   "look at the GPU: memory bandwidth in use (DRAM active) and power say which part of it is the limit",
+			says: func(f *facts) string {
+				return fmt.Sprintf("making tokens takes the server's time: one takes %s, and %s at the lowest load; nothing waits, and prompts take %s of the time",
+					f.told("itl_ms"), words.Millis(f.lowest.get("itl_ms")), f.told("prefill_use"))
+			},
+			brief: func(f *facts) string {
+				return "making tokens takes the server's time (" + f.told("itl_ms") + " each)"
+			},
+		},
+		{
+			Name: "queue", Title: "requests wait, why is not known", Certainty: Shown, limited: true,
+			Cases: [][]Bound{queue, {atLeast("queue_share", queueLimit), atLeast("waiting_median", 1)}},
+			says: func(f *facts) string {
+				if f.get("running_flat") >= flat {
+					return fmt.Sprintf("requests wait %s of their time for a place among the %s that the server runs at once; whether its slots or its KV cache limit that is not known", f.told("queue_share"), short(f.get("running_most")))
+				}
+				return "requests wait in the server's queue for " + f.told("queue_share") + " of their time; what they wait for is not known"
+			},
+			brief: func(f *facts) string {
+				return "requests wait in the server's queue (" + f.told("queue_share") + " of their time)"
+			},
+			ask: func(f *facts) string {
+				switch {
+				case math.IsNaN(f.get("running_flat")):
+					return needsLooks
+				case math.IsNaN(f.get("kv_most")):
+					return needsKV + ": slots and KV cache look alike without it"
+				}
+				return needsOne + ": it shows how much of the time prompts take"
+			},
+		},
+		{
+			Name: "overloaded", Title: "the server does not keep up, why is not known", Certainty: Shown, limited: true,
+			Cases: [][]Bound{{below("kept_up", 1)}},
+			says: func(f *facts) string {
+				return fmt.Sprintf("the server does not keep up: it answers %s of %s requests/s", short(f.get("rate")), short(f.cell.Rate))
+			},
+			brief: func(*facts) string { return "the server does not keep up" },
+			ask:   (*facts).lacking,
+		},
+		{
+			Name: "not_bound", Title: "not bound: more load is possible", Certainty: Likely,
+			Cases:  [][]Bound{{atLeast("gain", grows), below("queue_share", queueLimit)}, {atLeast("gain_next", grows), below("queue_share", queueLimit)}, {atLeast("kept_up", 1), below("queue_share", queueLimit)}},
+			Unless: []Bound{atLeast("preempted", 0.01), atLeast("kv_most", fullCache)},
+			Next:   "a higher load shows where the limit is",
+			says: func(f *facts) string {
+				if f.get("kept_up") == 1 {
+					return fmt.Sprintf("the server is not the limit: it answered all of %s requests/s, and requests wait %s of their time", short(f.cell.Rate), f.told("queue_share"))
+				}
+				from, to := f.lower, f
+				if !(f.get("gain") >= grows) {
+					from, to = f, f.higher
+				}
+				return fmt.Sprintf("the server is not the limit: %s times the load gave %s times the throughput, and requests wait %s of their time",
+					short(to.cell.Load/from.cell.Load), short(to.get("rate")/from.get("rate")), f.told("queue_share"))
+			},
+			brief: func(*facts) string { return "the server is not the limit" },
+		},
+		{
+			Name: "not_known", Title: "not known", Certainty: NotKnown, Cases: [][]Bound{{}},
+			says: func(f *facts) string {
+				if share := f.shares(); share != "" {
+					return "what limits the server here is not known; " + share
+				}
+				return "what limits the server here is not known"
+			},
+			brief: func(*facts) string { return "the limit is not known" },
+			ask:   (*facts).lacking,
+		},
+	}
+}
+
+// lacking is what to do first for a cell that no rule explains: the first fact that is
+// not known.
+func (f *facts) lacking() string {
+	lacks := func(name string) bool { return math.IsNaN(f.get(name)) || math.IsInf(f.get(name), 0) }
+	switch {
+	case lacks("queue_share"):
+		return needsPage
+	case lacks("gain") && lacks("gain_next"):
+		return needsLoads
+	case f.get("gain_next") < grows && !(f.get("gain") < grows):
+		return "measure loads between this one and the next: the limit is reached between them"
+	}
+	for _, name := range []string{"waiting_median", "prefill_use", "outside_ms"} {
+		if lacks(name) {
+			return f.book.fact(name).Lacking
+		}
+	}
+	return "the server's GPU figures (power, clocks, memory bandwidth) and those of its host would say more"
+}
+
+// shares are where a request's time goes at the server, "" where it does not say so.
+func (f *facts) shares() string {
+	q, p, d := f.get("queue_ms"), f.get("prefill_ms"), f.get("decode_ms")
+	all := q + p + d
+	if !(all > 0) {
+		return ""
+	}
+	return fmt.Sprintf("of a request's time at the server %s is waiting, %s reading the prompt and %s making tokens", percent(q/all), percent(p/all), percent(d/all))
+}
+
+// holds tells whether the rule holds of a cell.
+func (r *Rule) holds(f *facts) bool {
+	return r.met(f) != nil && !slices.ContainsFunc(r.Unless, func(b Bound) bool { return b.meets(f) })
+}
+
+// met is the first case that is met, nil where none is.
+func (r *Rule) met(f *facts) []Bound {
+	for _, c := range r.Cases {
+		if !slices.ContainsFunc(c, func(b Bound) bool { return !b.meets(f) }) {
+			return c
+		}
+	}
+	return nil
+}
+
+func (r *Rule) say(f *facts) string { return sentence(r.says(f)) }
+
+func (r *Rule) certainty(f *facts) Certainty {
+	if len(r.Firm) > 0 && !slices.ContainsFunc(r.Firm, func(b Bound) bool { return !b.meets(f) }) {
+		return Shown
+	}
+	return r.Certainty
+}
+
+func (r *Rule) next(f *facts) string {
+	if r.ask != nil {
+		return r.ask(f)
+	}
+	return r.Next
+}
+
+// clues are the facts of the case that is met; of the rules for other limits those that
+// hold as well, the facts that rule them out, and what would have to be known to do so.
+func (r *Rule) clues(f *facts) (pro, contra, out, open []Clue) {
+	pro, contra, out, open = []Clue{}, []Clue{}, []Clue{}, []Clue{}
+	seen := map[string]bool{}
+	add := func(to *[]Clue, name string) {
+		if !seen[name] {
+			seen[name] = true
+			*to = append(*to, Clue{name, known(f.get(name)), f.book.fact(name).Unit, name + " " + f.told(name)})
+		}
+	}
+	for _, b := range slices.Concat(r.met(f), r.Firm) {
+		if b.meets(f) {
+			add(&pro, b.Fact)
+		}
+	}
+	for i := range f.book.rules {
+		o := &f.book.rules[i]
+		if o.Name == r.Name || !o.limited || slices.Contains(r.covers, o.Name) || slices.Contains(o.covers, r.Name) && o.holds(f) {
+			continue
+		}
+		switch fails, missing := o.stand(f); {
+		case o.holds(f):
+			add(&contra, o.met(f)[0].Fact)
+		case fails != "":
+			add(&out, fails)
+		case missing != "" && f.book.fact(missing).Lacking != "":
+			add(&open, missing)
+		}
+	}
+	return pro, contra, out, open
+}
+
+// stand is the fact that keeps a rule from holding, and the first that is not known: of
+// its first case.
+func (r *Rule) stand(f *facts) (fails, missing string) {
+	for _, b := range r.Cases[0] {
+		switch v := f.get(b.Fact); {
+		case math.IsNaN(v):
+			if missing == "" {
+				missing = b.Fact
+			}
+		case !b.meets(f):
+			return b.Fact, missing
+		}
+	}
+	return "", missing
+}

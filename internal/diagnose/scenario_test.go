@@ -1,0 +1,137 @@
+package diagnose_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/diagnose"
+	"aiperf.dev/aiperf/internal/sim"
+)
+
+// scenario is an experiment against the built-in server, and what is to be said of each of
+// its loads.
+type scenario struct {
+	name   string
+	server string // words of its URL
+	loads  []int  // concurrency, or rate
+	open   bool
+	isl    int
+	osl    int
+	n      int // requests of a run
+	more   string
+	want   []string // by load: the finding
+	says   []string // parts of the sentence for all
+}
+
+func (s scenario) text() string {
+	phase := fmt.Sprintf("type: concurrency, concurrency: 1, requests: %d", s.n)
+	axis := "concurrency"
+	if s.open {
+		phase, axis = fmt.Sprintf("type: poisson, rate: 1, requests: %d", s.n), "rate"
+	}
+	loads := strings.ReplaceAll(fmt.Sprint(s.loads), " ", ", ")
+	return fmt.Sprintf(`benchmark:
+  models: demo
+  endpoint: {url: "mock:?%s", streaming: true}
+  datasets: [{name: main, type: synthetic, prompts: {isl: %d, osl: %d}}]
+  phases: [{name: profiling, %s}]
+  tokenizer: {name: builtin}
+sweep: {parameters: {phases.profiling.%s: %s}}
+random_seed: 1
+allow_invalid: true
+%s`, s.server, s.isl, s.osl, phase, axis, loads, s.more)
+}
+
+// Each rule says the right thing of a server that makes it true, and of one that nearly
+// does.
+func TestScenarios(t *testing.T) {
+	t.Parallel()
+	for _, s := range []scenario{
+		{
+			name: "16 slots", server: "step=5ms&batch=16&prefill=2us&kv_blocks=100000", loads: []int{1, 8, 32, 64}, isl: 64, osl: 32, n: 300,
+			want: []string{"not_bound", "not_bound", "admission", "admission"}, says: []string{"at most 16 run at once", "from concurrency 32 on; below that the server is not the limit"},
+		},
+		{
+			name: "as many slots as requests", server: "step=5ms&batch=16&prefill=2us&kv_blocks=100000", loads: []int{1, 8, 16}, isl: 64, osl: 32, n: 250,
+			want: []string{"not_bound", "not_bound", "not_bound"}, says: []string{"up to concurrency 16, the highest that was measured"},
+		},
+		{
+			name: "slots of a server that does not tell its KV cache", server: "step=5ms&batch=16&prefill=2us", loads: []int{8, 32}, isl: 64, osl: 32, n: 250,
+			want: []string{"not_known", "queue"},
+		},
+		{
+			name: "a KV cache that is full", server: "step=5ms&batch=64&prefill=2us&kv_blocks=160", loads: []int{1, 8, 32}, isl: 64, osl: 64, n: 250,
+			want: []string{"not_bound", "not_bound", "kv_cache"}, says: []string{"The KV cache is full from concurrency 32 on"},
+		},
+		{
+			name: "a KV cache that is nearly full", server: "step=5ms&batch=64&prefill=2us&kv_blocks=160", loads: []int{1, 8, 16}, isl: 64, osl: 64, n: 250,
+			want: []string{"not_bound", "not_bound", "not_bound"},
+		},
+		{
+			name: "prompts take the time", server: "step=2ms&batch=64&prefill=100us", loads: []int{1, 8, 32}, isl: 512, osl: 8, n: 250,
+			want: []string{"prefill", "prefill", "prefill"},
+		},
+		{
+			name: "prompts take a third of the time", server: "step=10ms&batch=64&prefill=40us", loads: []int{1, 4, 8}, isl: 512, osl: 32, n: 250,
+			want: []string{"not_bound", "not_bound", "not_known"},
+		},
+		{
+			name: "tokens take the time", server: "step=2ms&seq=2ms&batch=64&prefill=1us", loads: []int{1, 8, 32}, isl: 64, osl: 32, n: 250,
+			want: []string{"not_known", "decode", "decode"}, says: []string{"from concurrency 8 on; what the limit is below that is not known"},
+		},
+		{
+			name: "tokens take a little longer with more requests", server: "step=10ms&seq=50us&batch=64&prefill=1us", loads: []int{1, 8, 32}, isl: 64, osl: 32, n: 400,
+			want: []string{"not_bound", "not_bound", "not_bound"},
+		},
+		{
+			name: "a front end that takes one request at a time", server: "step=2ms&batch=64&prefill=1us&front=20ms", loads: []int{1, 8, 32}, isl: 64, osl: 16, n: 250,
+			want: []string{"front_end", "front_end", "front_end"},
+		},
+		{
+			name: "a front end that is fast enough", server: "step=10ms&batch=64&prefill=1us&front=500us", loads: []int{1, 4, 8}, isl: 64, osl: 16, n: 400,
+			want: []string{"not_bound", "not_bound", "not_bound"},
+		},
+		{
+			name: "an open loop that the server keeps up with", server: "step=5ms&batch=16&prefill=2us&kv_blocks=100000", open: true, loads: []int{20}, isl: 64, osl: 32, n: 400,
+			want: []string{"not_bound"}, says: []string{"it answered all of 20"},
+		},
+		{
+			name: "an open loop that it does not keep up with", server: "step=5ms&batch=16&prefill=2us&kv_blocks=100000", open: true, loads: []int{20, 200}, isl: 64, osl: 32, n: 600,
+			want: []string{"not_bound", "admission"},
+		},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			r := s.run(t)
+			for i, c := range r.Cells {
+				if c.Finding != s.want[i] {
+					t.Errorf("%s is %q, want %q: %s\nfor %+v\nagainst %+v", c.Label, c.Finding, s.want[i], c.Sentence, c.For, c.Against)
+				}
+			}
+			for _, part := range s.says {
+				if !strings.Contains(r.Sentence, part) {
+					t.Errorf("%q does not say %q", r.Sentence, part)
+				}
+			}
+			var b strings.Builder
+			if err := r.WriteText(&b, 120); err != nil || !strings.HasPrefix(b.String(), r.Sentence[:10]) {
+				t.Errorf("text: %v\n%s", err, b.String())
+			}
+			t.Log(b.String())
+		})
+	}
+}
+
+func (s scenario) run(t *testing.T) *diagnose.Report {
+	t.Helper()
+	dir := t.TempDir()
+	if _, err := sim.RunScraped(s.text(), dir); err != nil {
+		t.Fatalf("%v\n%s", err, s.text())
+	}
+	r, err := diagnose.Dir(dir + "/results")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

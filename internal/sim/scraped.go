@@ -1,0 +1,67 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"aiperf.dev/aiperf/internal/telemetry"
+	"aiperf.dev/aiperf/runner/onerun"
+	"aiperf.dev/aiperf/sinks"
+)
+
+// RunScraped is Run with the servers' pages of metrics read in virtual time, as often as
+// the program reads them.
+func RunScraped(text, dir string) (*Outcome, error) {
+	return runText(text, dir, &Worlds{Scrape: true})
+}
+
+// scraped is a simulated driver that keeps what pages of metrics say beside the records.
+type scraped struct {
+	onerun.Simulated
+	worlds *Worlds
+}
+
+// Drive looks at the pages while the run goes on, and once more at its end.
+func (d scraped) Drive(issue, hard context.Context, run *onerun.Opened, s *onerun.Session) (*onerun.Result, error) {
+	meta := run.Meta
+	meta.Share, meta.T0 = run.Share, time.Now().UTC().Round(time.Nanosecond)
+	stream, err := sinks.Telemetry().Open(s.Dir, meta)
+	if err != nil {
+		return nil, err
+	}
+	var lost error
+	d.worlds.tell = func(at telemetry.Sample) { lost = errors.Join(lost, stream.Write(sinks.Sample(at))) }
+	out, err := d.Simulated.Drive(issue, hard, run, s)
+	if err != nil {
+		return nil, errors.Join(err, stream.Discard())
+	}
+	d.worlds.run.look()
+	return out, errors.Join(lost, stream.Close())
+}
+
+// scrape looks now and at each interval.
+func (w *world) scrape() {
+	w.look()
+	w.after(int64(telemetry.Interval), w.scrape)
+}
+
+// look reads every server's page: all of its values, of which no series tells only what
+// has changed.
+func (w *world) look() {
+	for i, name := range w.plan.names {
+		page, err := telemetry.Parse(w.plan.servers[w.plan.names[i]].Page("/metrics"))
+		if err != nil {
+			continue // it has none
+		}
+		sample := func(metric, labels, kind string, v float64) {
+			w.plan.tell(telemetry.Sample{At: w.now, Source: name, Collector: "server", Metric: metric, Labels: labels, Kind: kind, Value: v})
+		}
+		for _, f := range page.Families {
+			for _, v := range f.Values {
+				sample(f.Name, v.Labels, v.Kind, v.V)
+			}
+		}
+		sample(telemetry.Up, "", telemetry.Gauge, 1)
+	}
+}
