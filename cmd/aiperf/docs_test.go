@@ -9,6 +9,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/compat"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/diagnose"
 	"aiperf.dev/aiperf/internal/docgen"
 	"aiperf.dev/aiperf/internal/docgen/examples"
 	"aiperf.dev/aiperf/internal/glossary"
@@ -34,6 +35,7 @@ func TestGeneratedDocs(t *testing.T) {
 		"metrics.md":       metricsPage,
 		"tables.md":        tablesPage,
 		"verdict.md":       verdictPage,
+		"diagnose.md":      diagnosePage,
 		"exit-codes.md":    exitCodesPage,
 		"../README.md":     exitCodesPage,
 		"mock-server.md":   mockServerPage,
@@ -159,6 +161,14 @@ func tablesPage(t *testing.T, _ []byte) string {
 
 func verdictPage(t *testing.T, have []byte) string {
 	page, err := docgen.Fill(have, "checks", docgen.Checks(verdict.Describe()))
+	return check(t, string(page), err)
+}
+
+func diagnosePage(t *testing.T, have []byte) string {
+	rules, facts := diagnose.Rows()
+	page, err := docgen.Fill(have, "rules", docgen.Rules(rules))
+	page = []byte(check(t, string(page), err))
+	page, err = docgen.Fill(page, "facts", docgen.Facts(facts))
 	return check(t, string(page), err)
 }
 

@@ -1,0 +1,41 @@
+package diagnose
+
+import "strings"
+
+// Rows are both catalogues as tables of the documentation.
+func Rows() (rules, facts [][]string) {
+	b := newBook()
+	all := func(bounds []Bound, between string) string {
+		var parts []string
+		for _, x := range bounds {
+			parts = append(parts, x.told(b.fact(x.Fact).Unit))
+		}
+		return strings.Join(parts, between)
+	}
+	for _, r := range b.rules {
+		var cases []string
+		for _, c := range r.Cases {
+			cases = append(cases, all(c, ", "))
+		}
+		when := strings.Join(cases, "; or ")
+		if when == "" {
+			when = "nothing above does"
+		}
+		if len(r.Unless) > 0 {
+			when += "; unless " + all(r.Unless, " or ")
+		}
+		certainty := string(r.Certainty)
+		if len(r.Firm) > 0 {
+			certainty += "; " + string(Shown) + " where " + all(r.Firm, ", ")
+		}
+		next := r.Next
+		if r.ask != nil {
+			next = "what is missing first"
+		}
+		rules = append(rules, []string{"`" + r.Name + "`", r.Title, when, certainty, next})
+	}
+	for _, f := range Facts() {
+		facts = append(facts, []string{"`" + f.Name + "`", f.Unit, f.Doc, f.Lacking})
+	}
+	return rules, facts
+}
