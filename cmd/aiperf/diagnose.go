@@ -7,11 +7,12 @@ import (
 
 var diagnoseCommand = command{
 	name: "diagnose", usage: "say what limits the server, with the evidence",
-	help: `aiperf diagnose DIR reads a result and says, for each cell and for all of them,
-what limits the server: slots, the KV cache, prompts, tokens, what is in front of
-the engine, the client, or nothing yet. Each finding has its evidence, what is
-ruled out, how certain it is, and what to measure next; what is not known is said
-to be so. It needs the server's own metrics, which are read by default.
+	help: `aiperf diagnose DIR reads a result and says, for each cell and for all of
+them, what limits the server: slots, the KV cache, prompts, tokens, what is in
+front of the engine, the client, or nothing yet. Each finding has its evidence,
+what is ruled out, how certain it is, and what to measure next; what is not
+known is said to be so. It needs the server's own metrics, which are read by
+default.
 
   aiperf diagnose results/sweep-20261121T093000Z
   aiperf diagnose results/latest --format json

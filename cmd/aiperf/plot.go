@@ -25,7 +25,7 @@ import (
 
 var plotCommand = command{
 	words: resultDirs,
-	name:  "plot", usage: "draw a result's charts as pictures",
+	name:  "plot", usage: "draw a result's charts as pictures", minor: true,
 	help: `aiperf plot DIR… draws every chart that the results allow, into DIR/plots, and
 says in one line each what the other charts would need. Several directories go
 into the same charts; directories that AIPerf wrote work too.
