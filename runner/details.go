@@ -8,8 +8,10 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/resultdir"
+	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/aiperf"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -21,6 +23,17 @@ func (r *runner) profile(run sweep.Run, rep *RunReport) aiperf.Profile {
 		Dir: filepath.Join(r.dir.Path, run.Dir), Prefix: a.Prefix, Info: r.runInfo(run, rep), Options: metricOptions(run, rep),
 		JSON: contains(a.Summary, "json"), Records: contains(a.Records, "jsonl"), Raw: a.Raw, Outputs: a.Outputs, ShowTrace: a.ShowTraceTiming,
 		Title: titleOf(&run.Cell.Resolved.Benchmark), Log: shownPath(filepath.Join(r.dir.Path, resultdir.LogDir, resultdir.LogName)),
+	}
+	if m := &run.Cell.Resolved.Benchmark.ServerMetrics; m.Enabled {
+		p.Pages = &aiperf.Pages{Formats: m.Formats, Families: r.pages}
+	}
+	p.Samples = func(add func(telemetry.Sample)) error {
+		return sinks.Telemetry().Each(p.Dir, func(rows []sinks.Sample) error {
+			for i := range rows {
+				add(telemetry.Sample(rows[i]))
+			}
+			return nil
+		})
 	}
 	if length, n := slicesOf(&a, rep); n <= schema.MaxSlices {
 		p.Slice = length

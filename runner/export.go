@@ -9,12 +9,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/secret"
+	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/runner/onerun"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
@@ -32,7 +35,7 @@ func (r *runner) writeTheirs() error {
 	if r.opt.AIPerf {
 		return over.Write(r.dir.Path, r.summaryOf)
 	}
-	kept := aiperf.Kept{Schema: aiperf.KeptSchema, Several: r.plan.Several(), Over: over}
+	kept := aiperf.Kept{Schema: aiperf.KeptSchema, Several: r.plan.Several(), Over: over, Families: r.pages}
 	var dirs []string // of the runs whose streams will not stay
 	for i := range r.result.Outcomes {
 		o := &r.result.Outcomes[i]
@@ -193,6 +196,10 @@ func (x *export) run(k *aiperf.KeptRun) error {
 	if err := os.MkdirAll(p.Dir, 0o755); err != nil {
 		return err
 	}
+	if p.Pages != nil {
+		p.Pages.Families = x.kept.Families
+	}
+	p.Samples = func(add func(telemetry.Sample)) error { return samplesOf(x.from, k.ID, p.Info.T0, add) }
 	if err := x.inputs(k, p.Dir); err != nil {
 		x.notes = append(x.notes, fmt.Sprintf("%s is not written: %s", filepath.Join(k.Dir, "inputs.json"), diag.Line(err)))
 	}
@@ -244,6 +251,36 @@ func (x *export) inputs(k *aiperf.KeptRun, dir string) error {
 		return errors.New("its data are not those that were sent")
 	}
 	_, err = writeInputs(dir, run, nil)
+	return err
+}
+
+// samplesOf goes through the rows of one run in the telemetry table of a finished
+// directory, with times since the run's T0. A directory without that table has none.
+func samplesOf(dir, run string, t0 time.Time, add func(telemetry.Sample)) error {
+	const table = "telemetry"
+	about, err := sinks.ReadTable(dir, table, func(string) bool { return false })
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	began, err := strconv.ParseInt(about.Meta["aiperf.t0_unix_ns"], 10, 64)
+	if err != nil {
+		return fmt.Errorf("%s.parquet: aiperf.t0_unix_ns: %w", table, err)
+	}
+	shift := float64(t0.UnixNano() - began)
+	_, err = sinks.EachTable(dir, table, nil, func(rows *sinks.TableRows) error {
+		for i, id := range rows.Texts["run_id"] {
+			if id == run {
+				add(telemetry.Sample{
+					At: int64(rows.Floats["t_ns"][i] - shift), Source: rows.Texts["source"][i], Collector: rows.Texts["collector"][i], Metric: rows.Texts["metric"][i],
+					Labels: rows.Texts["labels"][i], Unit: rows.Texts["unit"][i], Kind: rows.Texts["kind"][i], Value: rows.Floats["value"][i],
+				})
+			}
+		}
+		return nil
+	})
 	return err
 }
 

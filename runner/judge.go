@@ -63,6 +63,7 @@ func (r *runner) describe(m *measured, attempt int) *RunReport {
 		rep.Warnings = append(rep.Warnings, "input tokens do not include those of images, sounds and videos; --use-server-token-count uses the server's count")
 	}
 	rep.Warnings = append(rep.Warnings, m.Notes...)
+	rep.Pages = r.news(m.Sources)
 	for _, line := range m.Log {
 		if !slices.Contains(r.told, line) {
 			r.told = append(r.told, line)
@@ -407,6 +408,7 @@ func (r *runner) recall(run sweep.Run, was resultdir.Event) (*RunReport, decide.
 	if err := resultdir.ReadJSON(filepath.Join(r.dir.Path, run.Dir, resultdir.ReportName), &rep); err != nil {
 		return nil, decide.Outcome{}, err
 	}
+	r.know(rep.Pages)
 	read, err := r.summarize(run, &rep)
 	if err != nil {
 		return nil, decide.Outcome{}, err

@@ -51,6 +51,10 @@ type RunReport struct {
 
 	SLOMissed map[string]int64 `json:"slo_missed,omitempty"` // by metric: successes that missed it first
 
+	// Pages are families of servers' pages of metrics that no run before it had told of, by
+	// their source.
+	Pages map[string][]telemetry.Family `json:"server_pages,omitempty"`
+
 	// Figures are those of the whole span that the table cells has, by name, for those
 	// who watch; the tables have all.
 	Figures map[string]float64 `json:"figures,omitempty"`

@@ -17,6 +17,7 @@ import (
 	"aiperf.dev/aiperf/internal/gclimit"
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/secret"
+	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/runner/onerun"
@@ -116,6 +117,7 @@ type runner struct {
 	hide     *secret.Masker     // of all cells
 	headroom map[string]float64 // by cell: capacity ÷ planned, where that was tried
 	moved    movedFiles
+	pages    map[string]map[string]telemetry.Family // of servers' pages of metrics: by source, then name
 }
 
 // Run carries out plan. issue ends at the first interrupt: the run in progress
@@ -164,7 +166,7 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 	hide := plan.Hide()
 	r := &runner{
 		headroom: room, plan: plan, opt: masked(opt, hide), hide: hide, dir: dir, loader: onerun.NewLoader(), written: resultdir.Written{}, servers: local,
-		moved:  movedFiles{within, absolute(old)},
+		moved: movedFiles{within, absolute(old)}, pages: map[string]map[string]telemetry.Family{},
 		result: &Result{Dir: opt.Dir, Plan: plan, Reports: map[string]*RunReport{}, Failures: map[string]error{}, Began: time.Now()},
 	}
 	defer func() {

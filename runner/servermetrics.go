@@ -57,3 +57,30 @@ func serverMetrics(at sinks.Place, servers []serverFigures) (rows []sinks.Metric
 	}
 	return rows
 }
+
+// news are the families of sources that no run has told of so far. From now on they are
+// told.
+func (r *runner) news(sources []telemetry.Source) map[string][]telemetry.Family {
+	out := map[string][]telemetry.Family{}
+	for _, s := range sources {
+		for _, f := range s.Families {
+			if _, known := r.pages[s.Name][f.Name]; !known {
+				out[s.Name] = append(out[s.Name], f)
+			}
+		}
+	}
+	r.know(out)
+	return out
+}
+
+// know keeps families that a run told of.
+func (r *runner) know(told map[string][]telemetry.Family) {
+	for source, families := range told {
+		if r.pages[source] == nil {
+			r.pages[source] = map[string]telemetry.Family{}
+		}
+		for _, f := range families {
+			r.pages[source][f.Name] = f
+		}
+	}
+}

@@ -127,6 +127,7 @@ type GPUTelemetry struct {
 type ServerMetrics struct {
 	Enabled bool     `json:"enabled"`
 	URLs    []string `json:"urls,omitempty"`
+	Formats []string `json:"formats"` // of AIPerf's files: json, csv, jsonl, parquet
 }
 
 // Runtime says how the program shows its progress. Workers and

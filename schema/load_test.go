@@ -346,11 +346,11 @@ func TestUnsupportedInSweeps(t *testing.T) {
 // is named with what to do instead.
 func TestUnsupported(t *testing.T) {
 	t.Parallel()
-	text := strings.NewReplacer("  dataset:", "  gpu_telemetry: {enabled: false, collector: DCGM}\n  mlflow: {experiment: aiperf}\n  wandb: {project: p}\n  server_metrics: {enabled: true, formats: [parquet]}\n  dataset:").Replace(good)
+	text := strings.NewReplacer("  dataset:", "  gpu_telemetry: {enabled: false, collector: DCGM}\n  mlflow: {experiment: aiperf}\n  wandb: {project: p}\n  server_metrics: {enabled: true, discovery: {mode: kubernetes}}\n  dataset:").Replace(good)
 	d := mustLoad(t, "u.yaml", text)
 	got := lines(d.Unsupported(), filepath.Dir(d.cells.src.File))
 	want := "u.yaml:7:20: benchmark.wandb: not supported yet | wandb.log_artifact(DIR) files a result directory\n" +
-		"u.yaml:8:44: benchmark.server_metrics.formats: not supported yet | the telemetry table has what the server's page of metrics said (aiperf export DIR --table telemetry)"
+		"u.yaml:8:53: benchmark.server_metrics.discovery: not supported yet | name them: --server-metrics http://HOST:PORT/metrics …"
 	if got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}

@@ -81,14 +81,8 @@ func replay(t *testing.T, s scenario) string {
 		t.Fatalf("the server said %q, %v", line, err)
 	}
 	args := []string{"profile"}
-	for i := 0; i < len(s.Argv); i++ {
-		if s.Argv[i] == "--server-metrics-formats" { // files that are not compared here
-			for i+1 < len(s.Argv) && !strings.HasPrefix(s.Argv[i+1], "-") {
-				i++
-			}
-			continue
-		}
-		args = append(args, strings.NewReplacer("PORT", port, "TOKDIR", "builtin").Replace(s.Argv[i]))
+	for _, arg := range s.Argv {
+		args = append(args, strings.NewReplacer("PORT", port, "TOKDIR", "builtin").Replace(arg))
 	}
 	cmd := exec.Command(built(t), args...)
 	cmd.Dir = dir
@@ -306,7 +300,6 @@ func (c *comparison) values(where string, ours, theirs []byte) {
 	for path, want := range b {
 		got, ok := a[path]
 		switch {
-		case strings.HasPrefix(path, ".server_metrics.formats."): // left out of the command line
 		case strings.Contains(path, "endpoint.headers.") && ok && strings.Contains(got, "<redacted>"): // docs/differences.md: values of unknown headers are masked
 		case !ok:
 			c.Errorf("%s%s: absent, AIPerf's %s", where, path, want)

@@ -47,9 +47,11 @@ type Page struct {
 
 // Family is a metric of a page.
 type Family struct {
-	Name, Help, Unit string
-	Type             string // gauge, counter, histogram, summary, unknown
-	Values           []Value
+	Name   string  `json:"name"`
+	Help   string  `json:"help,omitempty"`
+	Unit   string  `json:"unit,omitempty"`
+	Type   string  `json:"type"` // gauge, counter, histogram, summary, unknown
+	Values []Value `json:"-"`
 }
 
 // Value is one sample of a family.

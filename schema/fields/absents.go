@@ -24,17 +24,13 @@ var absents = []Absent{
 		},
 	},
 	{
-		What:    "AIPerf's files of server metrics",
-		Instead: "the telemetry table has what the server's page of metrics said (aiperf export DIR --table telemetry)",
-		Paths:   []string{"benchmark.server_metrics.formats", "benchmark.server_metrics.discovery"},
+		What:    "search for pages of metrics in a cluster",
+		Instead: "name them: --server-metrics http://HOST:PORT/metrics …",
+		Paths:   []string{"benchmark.server_metrics.discovery"},
 		Shown:   true,
 		Idle: map[string]string{
-			"benchmark.server_metrics.formats":                   "[\"json\",\"csv\"]",
 			"benchmark.server_metrics.discovery.mode":            "\"auto\"",
 			"benchmark.server_metrics.discovery.timeout_seconds": "30.0",
-		},
-		Flags: []AbsentFlag{
-			{Names: []string{"server-metrics-formats"}, Path: "benchmark.server_metrics.formats", Split: true, Many: true, Words: true, Default: "json,csv"},
 		},
 	},
 	{

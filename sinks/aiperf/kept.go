@@ -6,6 +6,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/sinks"
 )
 
@@ -16,6 +17,8 @@ type Kept struct {
 	Several bool      `json:"several"`
 	Runs    []KeptRun `json:"runs"`
 	Over    Over      `json:"over"`
+	// Families are those of servers' pages of metrics, by source, then name.
+	Families map[string]map[string]telemetry.Family `json:"families,omitempty"`
 }
 
 // KeptSchema names the form of Kept.

@@ -14,6 +14,8 @@ type Names struct {
 	JSON, CSV, Records, Inputs, Ready     string
 	Raw, Outputs, Console                 string
 	SlicesJSON, SlicesCSV, Phases, Config string
+	PagesJSON, PagesCSV                   string // of server metrics
+	PagesJSONL, PagesParquet              string
 }
 
 // prefixSuffixes are what is taken off a prefix that was given as a file name, longest first.
@@ -36,6 +38,7 @@ func ProfileNames(prefix string) (Names, error) {
 		SlicesJSON: "profile_export_aiperf_timeslices.json", SlicesCSV: "profile_export_aiperf_timeslices.csv",
 		Phases: "phase_manifest.json", Config: "run_config.json",
 	}
+	n.pages("server_metrics_export")
 	if prefix == "" {
 		return n, nil
 	}
@@ -60,7 +63,13 @@ func ProfileNames(prefix string) (Names, error) {
 	n.JSON, n.CSV, n.Records = p+".json", p+".csv", p+".jsonl"
 	n.Raw, n.Console = p+"_raw.jsonl", p+"_console.txt"
 	n.SlicesJSON, n.SlicesCSV = p+"_timeslices.json", p+"_timeslices.csv"
+	n.pages(p + "_server_metrics")
 	return n, nil
+}
+
+// pages names the files of server metrics.
+func (n *Names) pages(stem string) {
+	n.PagesJSON, n.PagesCSV, n.PagesJSONL, n.PagesParquet = stem+".json", stem+".csv", stem+".jsonl", stem+".parquet"
 }
 
 // ownPrefix is artifacts.prefix without the directory of an absolute path.
@@ -87,5 +96,6 @@ func reserved(p string) bool {
 func (n Names) All() []string {
 	return []string{
 		n.JSON, n.CSV, n.Records, n.Inputs, n.Ready, n.Raw, n.Outputs, n.Console, n.SlicesJSON, n.SlicesCSV, n.Phases, n.Config,
+		n.PagesJSON, n.PagesCSV, n.PagesJSONL, n.PagesParquet,
 	}
 }

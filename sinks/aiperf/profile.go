@@ -22,6 +22,7 @@ import (
 	"aiperf.dev/aiperf/internal/atomicfile"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/sinks"
 )
 
@@ -39,6 +40,9 @@ type Profile struct {
 	ShowTrace     bool          // artifacts.show_trace_timing
 	Title         string        // of the console's tables: LLM, Embeddings, …
 	Log           string        // where the log is, for the console's last lines
+
+	Pages   *Pages                             // of server metrics; nil where none were read
+	Samples func(func(telemetry.Sample)) error `json:"-"` // goes through what was sampled in the run; nil for nothing
 }
 
 // Writer writes a run's AIPerf files. It takes the records in the order of the
@@ -178,6 +182,9 @@ func (w *Writer) writeSummaries() error {
 		return err
 	}
 	if err := w.writeSlices(); err != nil {
+		return err
+	}
+	if err := w.writePages(); err != nil {
 		return err
 	}
 	return w.writeConsole()
