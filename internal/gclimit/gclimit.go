@@ -1,11 +1,15 @@
-// Package gclimit sets how much garbage may pile up while an experiment is read, while a
-// run goes on, and while results are written. Each function gives back the one that ends it.
+// Package gclimit sets how much garbage may pile up: in a process that has collected none
+// so far, while an experiment is read, while a run goes on, and while results are written.
+// Each function gives back the one that ends it.
 package gclimit
 
 import (
 	"math"
+	"os"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync"
 	"time"
 )
 
@@ -34,6 +38,70 @@ var (
 // usualPercent is Go's limit where the user (GOGC) has set none.
 const usualPercent = 100
 
+// leastInUse is what Go counts as in use at least, in bytes.
+const leastInUse = 4 << 20
+
+// firstPercent is the limit of a process that has collected nothing so far: it lets the heap
+// become what is small. The tables of libraries alone would be searched through otherwise,
+// and each command, and each server that a plan starts, begins with them.
+const firstPercent = 100 * small / leastInUse
+
+// first tells whether that is the limit outside of the functions below, and how many of
+// them are at it.
+var first struct {
+	sync.Mutex
+	now  bool
+	kept int
+}
+
+// init comes before that of the libraries: packages are initialised in the order of their paths.
+func init() {
+	if os.Getenv("GOGC") == "" {
+		begin()
+		runtime.AddCleanup(new([32]byte), func(int) { collected() }, 0) // smaller ones share a block, which others keep
+	}
+}
+
+func begin() {
+	first.now = true
+	debug.SetGCPercent(firstPercent)
+}
+
+// collected ends what begin begins.
+func collected() {
+	first.Lock()
+	defer first.Unlock()
+	first.now = false
+	if first.kept == 0 {
+		debug.SetGCPercent(usualPercent)
+	}
+}
+
+func isFirst(limit int) bool {
+	first.Lock()
+	defer first.Unlock()
+	return first.now && limit == firstPercent
+}
+
+// take begins to keep a limit, and tells whether the first one was set until then.
+func take() (ours bool) {
+	first.Lock()
+	defer first.Unlock()
+	first.kept++
+	return first.now && first.kept == 1
+}
+
+// giveBack sets the limit that was before, but the usual one in place of the first where
+// the first collection was since.
+func giveBack(before int, ours bool) {
+	first.Lock()
+	defer first.Unlock()
+	if first.kept--; ours && !first.now {
+		before = usualPercent
+	}
+	debug.SetGCPercent(before)
+}
+
 // Writing lets less garbage pile up, as while results are written, until the
 // function it returns is called. A user's own lower limit (GOGC) stays.
 func Writing() (end func()) {
@@ -54,7 +122,7 @@ func Reading() (end func()) { return whileReading.more() }
 
 func (g garbage) more() (end func()) {
 	before := limit()
-	if before != usualPercent {
+	if before != usualPercent && !isFirst(before) {
 		return func() {}
 	}
 	return g.keep(before)
@@ -67,6 +135,7 @@ func limit() int { return int(int64(read("/gc/gogc:percent"))) }
 // keep holds to g until the function it returns is called, which sets the limit
 // that was before.
 func (g garbage) keep(before int) (end func()) {
+	ours := take()
 	last := g.percentOf(inUse())
 	debug.SetGCPercent(last)
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -89,14 +158,14 @@ func (g garbage) keep(before int) (end func()) {
 	return func() {
 		close(stop)
 		<-stopped
-		debug.SetGCPercent(before)
+		giveBack(before, ours)
 	}
 }
 
 // percentOf is the garbage to allow beside so many bytes in use, in percent of
 // them.
 func (g garbage) percentOf(inUse uint64) int {
-	inUse = max(inUse, 1<<20)
+	inUse = max(inUse, leastInUse)
 	least := max(g.least, small-min(inUse, small))
 	return max(g.percent, int(math.Ceil(100*float64(least)/float64(inUse))))
 }

@@ -15,8 +15,8 @@ func TestGarbagePercent(t *testing.T) {
 		inUse                       uint64
 		reading, writing, measuring int
 	}{
-		{0, 3100, 3100, 3200},
-		{1 * mb, 3100, 3100, 3200},
+		{0, 700, 700, 800},
+		{4 * mb, 700, 700, 800},
 		{8 * mb, 300, 300, 400},
 		{16 * mb, 100, 100, 200},
 		{20 * mb, 100, 60, 160},
@@ -27,6 +27,38 @@ func TestGarbagePercent(t *testing.T) {
 	} {
 		if r, w, m := whileReading.percentOf(c.inUse), whileWriting.percentOf(c.inUse), whileMeasuring.percentOf(c.inUse); r != c.reading || w != c.writing || m != c.measuring {
 			t.Errorf("%d MB in use: %d %%, %d %% and %d %%, want %d %%, %d %% and %d %%", c.inUse/mb, r, w, m, c.reading, c.writing, c.measuring)
+		}
+	}
+}
+
+// The limit of a process that has collected nothing so far is set again after the others,
+// and ends with the first collection, also where that comes while another is kept.
+func TestFirstCollection(t *testing.T) { // not parallel: the limit is the process's
+	defer debug.SetGCPercent(debug.SetGCPercent(usualPercent))
+	defer func(now bool) { first.now = now }(first.now)
+	for name, keep := range map[string]func() (end func()){"writing": Writing, "reading": Reading, "measuring": Measuring} {
+		for _, when := range []string{"never", "before", "meanwhile", "afterwards"} {
+			begin()
+			at := func(moment string) {
+				if when == moment {
+					collected()
+				}
+			}
+			at("before")
+			end := keep()
+			at("meanwhile")
+			if p := limit(); p == usualPercent {
+				t.Errorf("%s, collected %s: %d %% meanwhile", name, when, p)
+			}
+			end()
+			at("afterwards")
+			want := usualPercent
+			if when == "never" {
+				want = firstPercent
+			}
+			if p := limit(); p != want {
+				t.Errorf("%s, collected %s: %d %% afterwards, want %d %%", name, when, p, want)
+			}
 		}
 	}
 }
