@@ -39,7 +39,7 @@ benchmark:
   tokenizer: {name: builtin}
   phases: [{name: profiling, %s, requests: %d}]
   artifacts: {summary: [], records: []}
-tables: {formats: [csv]}
+tables: {formats: [csv], chunks: false}
 search: {path: %s, %s}
 `, words, phase, requests, path, more)
 }
