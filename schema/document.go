@@ -120,6 +120,9 @@ type Derivation struct {
 	Path   string // canonical
 	Expr   string
 	Origin source.Origin
+	// Over is what the experiment says of the path otherwise and no cell has, as
+	// "40, sweep.yaml:5:44"; "" where it says nothing.
+	Over string
 }
 
 // Resolved is one cell's body with its origins.

@@ -136,6 +136,7 @@ func (d *draft) readSweep(s *Sweep, sw *source.Node, block *sweepFields) Errors 
 		s.Design, errs = d.design(sw, block)
 		bad = append(bad, errs...)
 	}
+	bad = append(bad, givenTwice(s)...)
 	if ps := sw.Get("parameters"); ps != nil && len(ps.Fields) == 0 && len(d.axes.All) == 0 {
 		bad = append(bad, source.Mistake(ps.Origin, "sweep.parameters", "names no axis", "such as concurrency: [1, 4, 16]")...)
 	}
@@ -260,9 +261,68 @@ func (d *draft) derivations(n *source.Node) (out []Derivation, bad Errors) {
 		if text == "" {
 			text = f.Value.String()
 		}
-		out = append(out, Derivation{Path: path, Expr: text, Origin: f.Value.Origin})
+		if flag := d.typed(path); flag != nil {
+			d.Notes = append(d.Notes, fmt.Sprintf("%s: replaces sweep.derive.%s (%s)", flag.Origin.Where, f.Name, f.Origin.Where))
+			continue
+		}
+		x := Derivation{Path: path, Expr: text, Origin: f.Value.Origin}
+		n := d.root.At(path)
+		if v := n.Get("value"); v != nil { // of a length that is a number
+			n = v
+		}
+		if n != nil && n.Kind == source.Scalar && n.Origin.Source != source.ByDefault {
+			x.Over = n.String() + ", " + n.Origin.Where
+		}
+		out = append(out, x)
 	}
 	return out, bad
+}
+
+// givenTwice refuses what derive computes and the points of the sweep set, too.
+func givenTwice(s *Sweep) (bad Errors) {
+	for _, x := range s.Derive {
+		own := lower.AxisKey(x.Path)
+		refuse := func(by string, at source.Origin) {
+			bad = append(bad, &Error{
+				Path: "sweep.derive." + strings.TrimPrefix(x.Path, "benchmark."), Place: x.Origin.Where,
+				Message: "cannot be combined with " + by + " (" + at.Where + ")", Hint: "keep one of them",
+			})
+		}
+		for _, a := range s.Axes {
+			if lower.AxisKey(a.Path) == own {
+				refuse("the axis "+a.Name, a.Origin)
+			}
+		}
+		if s.Design != nil {
+			for _, a := range s.Design.Dimensions {
+				if lower.AxisKey(a.Path) == own {
+					refuse("the axis "+a.Name, a.Origin)
+				}
+			}
+		}
+		for _, c := range s.Scenarios {
+			for _, a := range c.Assignments {
+				if n := a.Value.At(strings.TrimPrefix(own, a.Path+".")); n != nil {
+					refuse("the cell "+c.Name, n.Origin)
+				}
+			}
+		}
+	}
+	return bad
+}
+
+// typed is the flag or --set that gives path, or something around or inside it; nil
+// without one. It replaces what derive says, as it replaces an axis.
+func (d *draft) typed(path string) *lower.Assignment {
+	own := lower.AxisKey(path)
+	for i := range d.src.Assignments {
+		a := &d.src.Assignments[i]
+		key := lower.AxisKey(a.Path)
+		if a.Origin.Source.Typed() && (key == own || strings.HasPrefix(key, own+".") || strings.HasPrefix(own, key+".") && a.Value.At(strings.TrimPrefix(own, key+".")) != nil) {
+			return a
+		}
+	}
+	return nil
 }
 
 // scenarios reads sweep.runs: each run lays its members over the experiment.

@@ -62,12 +62,15 @@ var causes = []Check{
 			if h.N == 0 {
 				return nil
 			}
-			lost := h.Lost * min(1, e.Host.Wall.Seconds()) // of a second at least: a short run is no excuse for one stumble to be a large share
+			lost, of := h.Lost, "the time"
+			if s := e.Host.Wall.Seconds(); s < 1 { // in a short run one stumble would be a large share
+				lost, of = lost*s, "a second"
+			}
 			try := "a machine that does nothing else"
 			return finite(
 				Reading{Value: h.P999, Warn: 5, Fail: never, Detail: "one in a thousand wake-ups was " + words.Millis(h.P999) + " late", Try: try},
 				Reading{Value: h.Longest, Warn: never, Fail: 100, Detail: "the machine stood still for " + words.Millis(h.Longest), Try: try},
-				Reading{Value: lost, Unit: "ratio", Warn: 0.005, Fail: 0.03, Detail: "scheduling delay took " + words.Percent(h.Lost) + " of the time", Try: try})
+				Reading{Value: lost, Unit: "ratio", Warn: 0.005, Fail: 0.03, Detail: "scheduling delay took " + words.Percent(lost) + " of " + of, Try: try})
 		},
 	},
 	{
@@ -126,7 +129,7 @@ func receiveLag(p *PhaseEvidence) (Reading, bool) {
 	lag := stats.Quantile(p.ReceiveLag, 0.99)
 	return Reading{
 		Value: lag / itl, Warn: 0.1, Fail: never,
-		Detail: fmt.Sprintf("the program read bytes up to %s after the kernel had them (p99)", words.Millis(lag)),
+		Detail: fmt.Sprintf("the program read bytes up to %s after the kernel had them (p99), %s of an ITL", words.Millis(lag), words.Percent(lag/itl)),
 		Try:    "fewer streams, or a quieter machine",
 	}, true
 }

@@ -3,6 +3,9 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +15,7 @@ import (
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/internal/validity"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/schema"
 )
@@ -231,6 +235,9 @@ func TestEachCheckFlips(t *testing.T) {
 			if said := f.Verdict > Valid || f.Noted; f.Detail == "" || said && f.Try == "" {
 				t.Errorf("%s: no words for a person: %+v", c.check, f)
 			}
+			if !saysItsValue(f) {
+				t.Errorf("%s: %q does not say its value, %v %s", c.check, f.Detail, f.Value, f.Unit)
+			}
 			if f.Kind == Cause && c.want == Valid && !f.Noted {
 				t.Errorf("%s: the cause is there and not noted: %+v", c.check, f)
 			}
@@ -249,6 +256,30 @@ func TestEachCheckFlips(t *testing.T) {
 			t.Errorf("%s does not say its limits, what it reads or what helps: %+v", id, row)
 		}
 	}
+}
+
+// saysItsValue tells whether the words of a finding hold its value, so that a reader of the
+// screen and one of the table checks see the same number. A share may be said as two
+// counts, what is bounded as its bounds, and a level is a word.
+func saysItsValue(f Finding) bool {
+	number := math.Abs(f.Value)
+	said := []string{words.Number(number), words.Grouped(number), fmt.Sprintf("%.3g", number)}
+	switch f.Unit {
+	case "level":
+		return true
+	case "ratio":
+		said = append(said, words.Percent(number))
+	case "ms":
+		said = append(said, words.Millis(number))
+	}
+	for _, m := range regexp.MustCompile(`(\d+) of (\d+)`).FindAllStringSubmatch(f.Detail, -1) {
+		k, _ := strconv.ParseFloat(m[1], 64)
+		n, _ := strconv.ParseFloat(m[2], 64)
+		if math.Abs(k/n-number) < 1e-9 {
+			return true
+		}
+	}
+	return strings.Contains(f.Detail, "is only known to be") || slices.ContainsFunc(said, func(n string) bool { return strings.Contains(f.Detail, n) })
 }
 
 // open makes the same requests an open loop of 20/s.
@@ -376,12 +407,13 @@ func TestUnitsOfValues(t *testing.T) {
 		{"hiccup", func(*world) {}, 0.3, "ms"},
 		{"hiccup", func(w *world) { w.host.Hiccup.Longest = 400 }, 400, "ms"},
 		{"hiccup", func(w *world) { w.host.Hiccup.Lost = 0.04 }, 0.04, "ratio"},
+		{"hiccup", func(w *world) { w.host.Wall, w.host.Hiccup.Lost = 500e6, 0.08 }, 0.04, "ratio"}, // of a second
 		{"clock", func(*world) {}, 0.01, "ms"},
 		{"clock", func(w *world) { w.records[5].FirstByte = w.records[5].Sent - 1 }, 1, "requests"},
 	} {
 		w := clean()
 		c.spoil(w)
-		if f := w.judge(nil)[c.check]; f.Value != c.value || f.Unit != c.unit {
+		if f := w.judge(nil)[c.check]; f.Value != c.value || f.Unit != c.unit || !saysItsValue(f) {
 			t.Errorf("%s is %v %s (%s), want %v %s", c.check, f.Value, f.Unit, f.Detail, c.value, c.unit)
 		}
 	}

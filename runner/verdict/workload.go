@@ -265,10 +265,11 @@ func dimensions(p *PhaseEvidence) (Reading, bool) {
 		all += p.Dimensions[n]
 		parts = append(parts, fmt.Sprintf("%s in %s", words.Count(n, "number"), words.Count(p.Dimensions[n], "answer")))
 	}
+	other := 1 - float64(most)/float64(all)
 	return Reading{
-		Value: 1 - float64(most)/float64(all), Warn: 0, Fail: never,
-		Detail: "vectors of " + strings.Join(parts, ", of "),
-		So:     ": several models answered, or one that was asked for several lengths",
+		Value: other, Warn: 0, Fail: never,
+		Detail: words.Percent(other) + " of the vectors differ in length from the others: " + strings.Join(parts, ", "),
+		So:     "; several models answered, or one that was asked for several lengths",
 		Try:    "ask each server which model it has; if the lengths are wanted, declare it: verdict: {dimensions: {warn: 1}}",
 	}, true
 }

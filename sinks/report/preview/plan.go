@@ -37,7 +37,11 @@ func Plan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
 		words.TwoColumns(w, "axes", line, 8)
 	}
 	for _, d := range plan.Derive {
-		words.TwoColumns(w, "derive", d.Path+" = "+d.Expr, 8)
+		line := d.Path + " = " + d.Expr
+		if d.Over != "" {
+			line += " (replaces " + d.Over + ")"
+		}
+		words.TwoColumns(w, "derive", line, 8)
 	}
 	fixed, varied := unswept(plan)
 	for _, l := range []struct{ name, line string }{{"fixed", fixed}, {"varied", varied}} {
