@@ -52,7 +52,7 @@ func (r *runner) finish() error {
 	if err := r.writeTheirs(); err != nil {
 		return err
 	}
-	if err := res.Report().WriteMarkdown(filepath.Join(r.dir.Path, resultdir.MarkdownName)); err != nil {
+	if err := res.Report().WriteMarkdown(filepath.Join(r.dir.Path, resultdir.MarkdownName), info.Tables()); err != nil {
 		return err
 	}
 	if err := r.writeAnswer(); err != nil {

@@ -236,8 +236,10 @@ var bodyRules = []rule{
 				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q is not an address of an HTTP server", secret.URL(u)), "such as http://localhost:8000, grpc://localhost:8001, or mock: for the built-in server")
 			case strings.ContainsAny(strings.TrimSpace(u), " \t\n"):
 				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q is not an address: it holds a blank", secret.URL(u)), "write %20 for a blank")
-			case strings.Trim(rest, "/ ") == "" || strings.HasPrefix(rest, "//:") || strings.ContainsAny(u, " \t\n"):
+			case strings.Trim(rest, "/ ") == "" || strings.HasPrefix(rest, "//:") && !strings.HasPrefix(rest, "//::") || strings.ContainsAny(u, " \t\n"):
 				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q names no host", secret.URL(u)), "such as http://localhost:8000")
+			case !validHost(rest):
+				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q is not an address: its host is incomplete", secret.URL(u)), "an IPv6 address stands in brackets, such as http://[::1]:8000")
 			case !validPort(u):
 				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("the port of %q is not between 1 and 65535", secret.URL(u)), "")
 			}
@@ -398,6 +400,19 @@ func (s *Shape) Most() float64 {
 }
 
 // validPort tells whether the port of a URL, if it has one, is one.
+// validHost tells whether what follows the scheme begins with a host that has all of its
+// brackets, and colons in them only.
+func validHost(rest string) bool {
+	host, _, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "/")
+	host, _, _ = strings.Cut(host, "?")
+	host = host[strings.LastIndex(host, "@")+1:]
+	if inside, ok := strings.CutPrefix(host, "["); ok {
+		inside, after, closed := strings.Cut(inside, "]")
+		return closed && inside != "" && (after == "" || after[0] == ':')
+	}
+	return strings.Count(host, ":") < 2 && !strings.ContainsAny(host, "[]")
+}
+
 func validPort(raw string) bool {
 	u, err := url.Parse(raw)
 	if err != nil || u.Port() == "" {

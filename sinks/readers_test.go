@@ -40,6 +40,20 @@ func python(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
+// input is the whole path of a file that another program reads. It is opened here, so that
+// go test does not take a result from its cache after the file has changed.
+func input(t *testing.T, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.ReadFile(path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // expected is what one experiment's readers must find.
 type expected struct {
 	Rows     map[string]int64     `json:"rows"`
@@ -194,14 +208,7 @@ func TestReaders(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "want.json"), b, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	script, err := filepath.Abs(filepath.Join("testdata", "readers.py"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := filepath.Abs(filepath.Join("..", "docs", "tables.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	script, page := input(t, filepath.Join("testdata", "readers.py")), input(t, filepath.Join("..", "docs", "tables.md"))
 	if out, err := exec.Command(py, script, dir, page).CombinedOutput(); err != nil {
 		t.Errorf("readers.py: %v\n%s", err, out)
 	}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,6 +36,13 @@ type TablesInput struct {
 type TablesInfo struct {
 	Files    []FileInfo
 	Journals []JournalInfo // in the order of the tables: by cell and trial
+}
+
+// Tables are the names of the tables that were written, in the order of their listing.
+func (info TablesInfo) Tables() []string {
+	return slices.DeleteFunc(TableNames(), func(name string) bool {
+		return !slices.ContainsFunc(info.Files, func(f FileInfo) bool { return strings.TrimSuffix(f.Path, filepath.Ext(f.Path)) == name })
+	})
 }
 
 // WriteTables folds the journals and writes every table into dir. Each file is

@@ -40,8 +40,10 @@ func run(issue, hard context.Context, args []string, std stdio) diag.Code {
 	switch {
 	case len(args) == 0, args[0] == "help" && (len(args) == 1 || args[1] == "help"):
 		args = []string{"--help"}
+	case args[0] == "help" && (args[1] == "--help" || args[1] == "-h"):
+		args = []string{"--help"}
 	case args[0] == "help" && slices.ContainsFunc(catalogue(), func(c command) bool { return c.name == args[1] }):
-		args = append(slices.Clone(args[1:]), "--help")
+		args = append(having(args[1:], func(w string) bool { return w != "--help" && w != "-h" }), "--help")
 	case args[0] == "help": // any other word, as profile knows it: it has every flag
 		args = []string{"profile", "--help", strings.Join(args[1:], " ")}
 	case args[0] == "-V":

@@ -348,8 +348,13 @@ func onlyFile(p *argv.Line, usage string) (string, error) {
 		return p.Words[0], nil
 	default:
 		what := "which experiment?"
-		if strings.Contains(usage, " DIR") {
+		switch {
+		case strings.Contains(usage, " DIR"):
 			what = "which result directory?"
+		case usage == "aiperf run FILE" && len(p.Assigns) > 0:
+			usage += "; without a file: aiperf profile FLAGS"
+		case len(p.Assigns) > 0:
+			usage += "; without a file: aiperf profile FLAGS --dry-run"
 		}
 		return "", diag.New(what, usage)
 	}

@@ -1,12 +1,19 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/glossary"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/schema/fields"
 )
 
 var explainCommand = command{
@@ -17,6 +24,7 @@ aiperf help WORD looks in all of them.
 
   aiperf explain sweep.cue
   aiperf explain sweep.cue phases endpoint.timeout
+  aiperf explain results/latest            what was measured, flags included
   aiperf explain metric ttft
   aiperf explain check littles_law
   aiperf explain setting request-rate
@@ -40,12 +48,50 @@ default; on a narrow terminal it is on the next line. Secrets are masked.`,
 		if kind, ok := glossary.Find(p.Words[0]); ok {
 			return a.explainWords(kind, p.Words[1:])
 		}
+		if dir := p.Words[0]; isDir(dir) && holdsResults(dir) {
+			return a.explainResult(dir, p)
+		}
 		doc, err := a.load("explain", p.Words[0], p)
 		if err != nil {
 			return err
 		}
 		return doc.Explain(a.Out, widthOf(a.Out), p.Words[1:]...)
 	},
+}
+
+// explainResult prints the settings that a result was measured with, flags included: what
+// the copy of its file alone would give is another experiment.
+func (a *app) explainResult(dir string, p *argv.Line) error {
+	if len(p.Assigns) > 0 {
+		return diag.New(dir+": was measured already", "flags change an experiment: aiperf explain "+filepath.Join(dir, resultdir.SourceName+".cue")+" FLAGS")
+	}
+	b, err := os.ReadFile(filepath.Join(dir, resultdir.ResolvedName))
+	if err != nil {
+		return asUsage(err)
+	}
+	var kept struct{ Origins []string }
+	if err := json.Unmarshal(b, &kept); err != nil {
+		return diag.New(filepath.Join(dir, resultdir.ResolvedName)+": "+err.Error(), "aiperf validate "+dir)
+	}
+	for i, want := range p.Words[1:] {
+		path := fields.Canonical(want)
+		if !slices.ContainsFunc(kept.Origins, func(line string) bool { return settingIn(line, path) }) {
+			return diag.New(want+": is not set in "+dir, "aiperf explain "+dir+" lists what is")
+		}
+		p.Words[i+1] = path
+	}
+	for _, line := range kept.Origins {
+		if len(p.Words) == 1 || slices.ContainsFunc(p.Words[1:], func(path string) bool { return settingIn(line, path) }) {
+			fmt.Fprintln(a.Out, line)
+		}
+	}
+	return nil
+}
+
+// settingIn tells whether a line of explain is about path, or something in it.
+func settingIn(line, path string) bool {
+	name, _, _ := strings.Cut(line, " ")
+	return name == path || strings.HasPrefix(name, path+".")
 }
 
 // explainWords prints what each of names means, or which names there are.

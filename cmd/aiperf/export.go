@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/atomicfile"
@@ -63,7 +64,7 @@ var exportCommand = command{
   aiperf export DIR --table requests --format arrow > requests.arrow
   aiperf export DIR --to aiperf          AIPerf's files, beside the tables
 
-Tables: requests, chunks, runs, cells, metrics, checks.`,
+Tables: ` + strings.Join(sinks.TableNames(), ", ") + ".",
 	flags: []argv.Switch{
 		{Name: "table", Arg: "NAME", Doc: "which table (default metrics)"},
 		{Name: "format", Arg: "FORMAT", Words: []string{"csv", "arrow", "parquet"}, Doc: "csv (default), arrow or parquet"},

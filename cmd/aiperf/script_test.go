@@ -53,6 +53,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": cmdExits, "refused": cmdRefused, "measured": cmdMeasured, "compared": cmdCompared, "tables": cmdTables, "listed": cmdListed,
 			"fits": cmdFits, "serve": cmdServe, "closed-port": cmdClosedPort, "huge": cmdHuge, "registry": cmdRegistry, "spoiled": cmdSpoiled, "tiny-disk": cmdTinyDisk, "offline": cmdOffline,
+			"recomputed": cmdRecomputed,
 		},
 	})
 }
@@ -105,6 +106,27 @@ func cmdMeasured(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got := diag.Code(execute(ts, args)); got != diag.OK && got != diag.Invalid {
 		ts.Fatalf("%s: exit code %d, want %d or %d", strings.Join(args, " "), got, diag.OK, diag.Invalid)
+	}
+}
+
+// cmdRecomputed wants what validate said later to rest on more values than what it said
+// before: recomputed BEFORE AFTER.
+func cmdRecomputed(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: recomputed BEFORE AFTER")
+	}
+	var n [2]int
+	for i, name := range args {
+		m := regexp.MustCompile(`([0-9,]+) values recomputed`).FindStringSubmatch(ts.ReadFile(name))
+		if m == nil {
+			ts.Fatalf("%s: says no number of values: %s", name, ts.ReadFile(name))
+		}
+		var err error
+		n[i], err = strconv.Atoi(strings.ReplaceAll(m[1], ",", ""))
+		ts.Check(err)
+	}
+	if n[1] <= n[0] {
+		ts.Fatalf("%d values before, %d after", n[0], n[1])
 	}
 }
 

@@ -99,14 +99,14 @@ func (a *app) validateResults(dir string) error {
 var checksCommand = command{
 	words: resultDirs,
 	name:  "checks", usage: "show the checks behind a verdict",
-	help: `aiperf checks DIR prints every check that is not clean, worst first: what to do
-about it, and what it found in each cell.
+	help: `aiperf checks DIR prints every check that moves the verdict, worst first: what
+to do about it, and what it found in each cell.
 
   aiperf checks results/quickstart-20261121T093000Z
   aiperf checks --list        what is checked, and what it means`,
 	flags: []argv.Switch{
 		{Name: "list", Doc: "list all checks with their meaning"},
-		{Name: "all", Doc: "also print the checks that found nothing"},
+		{Name: "all", Doc: "also print the checks that passed"},
 		{Name: "runs", Doc: "one line per run instead of one per cell"},
 	},
 	run: func(a *app, p *argv.Line) error {
@@ -134,16 +134,19 @@ about it, and what it found in each cell.
 		for _, r := range reports {
 			c.Runs = append(c.Runs, report.RunFindings{Cell: cmp.Or(r.Short, r.Label), Trial: r.Trial, Findings: r.Findings})
 		}
-		named, err := c.Write(a.Out)
+		printed, notes, err := c.Write(a.Out)
 		if err != nil {
 			return err
 		}
-		if named == 0 {
+		if printed == 0 {
 			left := ""
 			if done, total, begun := resultdir.Progress(dir); begun && done < total {
 				left = fmt.Sprintf("; %d of the plan's %s have not ended well", total-done, words.Count(total, "run"))
 			}
-			fmt.Fprintf(a.Out, "%s: all checks of %s are clean%s\n", filepath.Base(dir), words.Count(len(reports), "run"), left)
+			fmt.Fprintf(a.Out, "%s: all checks of %s passed%s\n", filepath.Base(dir), words.Count(len(reports), "run"), left)
+		}
+		if len(notes) > 0 {
+			sentence(a.Out, "noted, without moving the verdict: "+words.And(notes)+" (--all shows what they found)")
 		}
 		return nil
 	},

@@ -43,6 +43,9 @@ func (d desk) python(t *testing.T, v, stdin any, script string, args ...string) 
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := os.ReadFile(script); err != nil { // go test's cache knows it from here on
+		t.Fatal(err)
+	}
 	in, err := json.Marshal(stdin)
 	if err != nil {
 		t.Fatal(err)

@@ -57,6 +57,7 @@ func (p *Line) Get(name string) string {
 func Parse(args []string, own []Switch, opts []schema.Option) (*Line, error) {
 	t := NewTable(own, opts)
 	p := &Line{Values: map[string][]string{}, given: map[string]given{}}
+	var bad schema.Errors
 	hint := ""
 	for len(args) > 0 {
 		word := args[0]
@@ -73,12 +74,28 @@ func Parse(args []string, own []Switch, opts []schema.Option) (*Line, error) {
 		if err == nil {
 			err = p.put(f, name, words)
 		}
-		if err != nil {
-			return nil, err
+		if err != nil { // the flag is left out, and what is wrong with the others said too
+			bad = append(bad, diag.Of(err))
+			args, hint = afterFlag(args), ""
+			continue
 		}
 		args, hint = rest, f.takesHint(name)
 	}
-	return p, p.assign()
+	if bad = append(bad, p.assign()...); len(bad) == 1 {
+		return nil, bad[0]
+	} else if len(bad) > 0 {
+		return nil, bad
+	}
+	return p, nil
+}
+
+// afterFlag is args without the values of a flag that could not be read.
+func afterFlag(args []string) []string {
+	i := slices.IndexFunc(args, IsFlag)
+	if i < 0 {
+		return nil
+	}
+	return args[i:]
 }
 
 // given is one setting with all the words it got.
@@ -132,12 +149,12 @@ func (p *Line) twice(name, before string) {
 }
 
 // assign turns settings into assignments, in the order they were first given.
-func (p *Line) assign() error {
-	var bad schema.Errors
+func (p *Line) assign() (bad schema.Errors) {
 	for _, text := range p.Values["set"] {
 		a, err := schema.ParseSet(text)
 		if err != nil {
-			return err
+			bad = append(bad, diag.Of(err))
+			continue
 		}
 		p.Assigns = append(p.Assigns, a)
 	}
@@ -150,13 +167,10 @@ func (p *Line) assign() error {
 		case schema.Errors:
 			bad = append(bad, err...)
 		default:
-			return err
+			bad = append(bad, diag.Of(err))
 		}
 	}
-	if len(bad) > 0 {
-		return bad
-	}
-	return nil
+	return bad
 }
 
 // IsFlag tells a flag from a value such as -1 or -0.5.

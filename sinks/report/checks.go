@@ -17,34 +17,61 @@ type RunFindings struct {
 	Findings []verdict.Finding
 }
 
-// Checks is what a verdict rests on: every check that is not clean, in the order
-// of the report's head, with what to do about it and a line for each cell that it
-// doubts. all
-// adds the clean ones, every a line for each run.
+// Checks is what a verdict rests on: every check that moves it, in the order of the
+// report's head, with what to do about it and a line for each cell that it is about. All
+// adds the others, Every a line for each run.
 type Checks struct {
 	Plan       []verdict.Finding // about the plan as a whole
 	Runs       []RunFindings
 	All, Every bool
 }
 
-// Write prints them; it tells how many checks it named.
-func (c Checks) Write(w io.Writer) (named int, err error) {
+// Write prints them; it tells how many it printed, and which others are past a limit that
+// does not move the verdict.
+func (c Checks) Write(w io.Writer) (printed int, notes []string, err error) {
 	b := newSheet(0)
-	groups := c.grouped()
-	for _, g := range groups {
+	for _, g := range c.grouped() {
+		if g.worst == noted && !c.All {
+			notes = append(notes, g.check)
+			continue
+		}
 		g.write(b)
+		printed++
 	}
 	_, err = io.WriteString(w, words.Clean(b.String()))
-	return len(groups), err
+	return printed, notes, err
+}
+
+// rank orders findings: clean, noted, and what moves the verdict.
+type rank int
+
+func rankOf(f verdict.Finding) rank {
+	r := 2 * rank(f.Verdict)
+	if f.Verdict == verdict.Valid && f.Noted {
+		r++
+	}
+	return r
+}
+
+const (
+	clean rank = 2 * rank(verdict.Valid)
+	noted rank = clean + 1
+)
+
+func (r rank) String() string {
+	if r == noted {
+		return "note"
+	}
+	return verdict.Verdict(r / 2).String()
 }
 
 // checkGroup is one check and what it said.
 type checkGroup struct {
-	check   string
-	verdict verdict.Verdict // the worst
-	runs    int             // of how many; 0 for a check of the plan
-	in      int             // in how many runs it is not clean; of a clean one: how many it was asked of
-	said    []*saying
+	check string
+	worst rank
+	runs  int // of how many; 0 for a check of the plan
+	in    int // in how many runs it is past its limit; of a clean one: how many it was asked of
+	said  []*saying
 }
 
 // saying is what a check said of a cell or a run: the worst finding speaks.
@@ -58,7 +85,8 @@ func (c Checks) grouped() []*checkGroup {
 	var out []*checkGroup
 	byName := map[string]*checkGroup{}
 	take := func(who string, f verdict.Finding) {
-		if f.Verdict == verdict.Valid && !c.All {
+		rank := rankOf(f)
+		if rank == clean && !c.All {
 			return
 		}
 		g := byName[f.Check]
@@ -69,14 +97,14 @@ func (c Checks) grouped() []*checkGroup {
 		}
 		if who != "" {
 			g.runs = len(c.Runs)
-			if g.verdict == verdict.Valid && f.Verdict > verdict.Valid {
+			if g.worst == clean && rank > clean {
 				g.in = 0
 			}
-			if f.Verdict > verdict.Valid || g.verdict == verdict.Valid {
+			if rank > clean || g.worst == clean {
 				g.in++
 			}
 		}
-		g.verdict = max(g.verdict, f.Verdict)
+		g.worst = max(g.worst, rank)
 		g.add(who, f)
 	}
 	for _, f := range c.Plan {
@@ -93,14 +121,14 @@ func (c Checks) grouped() []*checkGroup {
 	}
 	for _, g := range out {
 		slices.SortStableFunc(g.said, func(a, b *saying) int {
-			return cmp.Or(cmp.Compare(b.worst.Verdict, a.worst.Verdict), cmp.Compare(b.worst.Beyond(), a.worst.Beyond()))
+			return cmp.Or(cmp.Compare(rankOf(b.worst), rankOf(a.worst)), cmp.Compare(b.worst.Beyond(), a.worst.Beyond()))
 		})
 	}
 	slices.SortStableFunc(out, func(a, b *checkGroup) int { // clean ones stay in the order of the catalogue
-		if a.verdict == verdict.Valid && b.verdict == verdict.Valid {
+		if a.worst == clean && b.worst == clean {
 			return 0
 		}
-		return cmp.Or(cmp.Compare(b.verdict, a.verdict), cmp.Compare(b.said[0].worst.Beyond(), a.said[0].worst.Beyond()), cmp.Compare(a.check, b.check))
+		return cmp.Or(cmp.Compare(b.worst, a.worst), cmp.Compare(b.said[0].worst.Beyond(), a.said[0].worst.Beyond()), cmp.Compare(a.check, b.check))
 	})
 	return out
 }
@@ -113,7 +141,7 @@ func (g *checkGroup) add(who string, f verdict.Finding) {
 	}
 	s := g.said[i]
 	s.trials++
-	if f.Verdict > s.worst.Verdict || f.Verdict == s.worst.Verdict && f.Beyond() > s.worst.Beyond() {
+	if was, is := rankOf(s.worst), rankOf(f); is > was || is == was && f.Beyond() > s.worst.Beyond() {
 		s.worst = f
 	}
 }
@@ -123,18 +151,17 @@ func (g *checkGroup) write(s *sheet) {
 	if g.runs > 1 {
 		of = fmt.Sprintf(": %d of %s", g.in, words.Count(g.runs, "run"))
 	}
-	noted := slices.ContainsFunc(g.said, func(said *saying) bool { return said.worst.Noted })
-	if noted && g.verdict == verdict.Valid {
+	if g.worst == noted {
 		of += " (past its limit, which does not move the verdict)"
 	}
-	s.wrapped("", fmt.Sprintf("%s %s%s", g.verdict, g.check, of))
-	if try := g.said[0].worst.Try; try != "" && (noted || g.verdict > verdict.Valid) {
+	s.wrapped("", fmt.Sprintf("%s %s%s", g.worst, g.check, of))
+	if try := g.said[0].worst.Try; try != "" && g.worst > clean {
 		s.wrapped("  try: ", try)
 	}
 	for _, said := range g.said {
 		head := "  "
-		if said.worst.Verdict != g.verdict {
-			head += said.worst.Verdict.String() + " "
+		if r := rankOf(said.worst); r != g.worst {
+			head += r.String() + " "
 		}
 		if said.who != "" && g.runs > 1 {
 			head += said.who

@@ -52,7 +52,7 @@ DEGRADED runs
 	} {
 		c.Every, c.All = x.every, x.all
 		var b strings.Builder
-		if n, err := c.Write(&b); err != nil || n != 2 || b.String() != x.want {
+		if n, _, err := c.Write(&b); err != nil || n != 2 || b.String() != x.want {
 			t.Errorf("every %v, all %v: %d checks, %v\n%s\nwant\n%s", x.every, x.all, n, err, b.String(), x.want)
 		}
 	}
@@ -77,16 +77,21 @@ func TestChecksSayWhatTheReportSaid(t *testing.T) {
 DEGRADED coalesced
   try: more
   found
-VALID runs
-  found
-VALID interval (past its limit, which does not move the verdict)
+note interval (past its limit, which does not move the verdict)
   try: more
+  found
+VALID runs
   found
 VALID clean
   found
 `
 	var b strings.Builder
-	if _, err := c.Write(&b); err != nil || b.String() != want {
-		t.Errorf("%v\n%s\nwant\n%s", err, &b, want)
+	if printed, notes, err := c.Write(&b); err != nil || printed != 5 || len(notes) > 0 || b.String() != want {
+		t.Errorf("%d printed, notes %v, %v\n%s\nwant\n%s", printed, notes, err, &b, want)
+	}
+	c.All = false
+	b.Reset()
+	if printed, notes, err := c.Write(&b); err != nil || printed != 2 || len(notes) != 1 || notes[0] != "interval" || strings.Contains(b.String(), "VALID") {
+		t.Errorf("without --all: %d printed, notes %v, %v\n%s", printed, notes, err, &b)
 	}
 }

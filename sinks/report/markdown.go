@@ -13,7 +13,7 @@ const pageWidth = 160
 
 // WriteMarkdown writes summary.md: the console's report in a block that any
 // viewer shows as it is, and what a reader of the directory needs besides.
-func (r *Report) WriteMarkdown(path string) error {
+func (r *Report) WriteMarkdown(path string, tables []string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n```text\n", plain(words.Line(r.Plan.Name)))
 	var console strings.Builder
@@ -58,7 +58,7 @@ func (r *Report) WriteMarkdown(path string) error {
 			fmt.Fprintf(&b, "- %s\n", plain(words.Clip(n, 500)))
 		}
 	}
-	fmt.Fprintf(&b, "\nPlan `%s`. Tables: requests, chunks, runs, cells, metrics, checks.\n", r.Plan.Hash)
+	fmt.Fprintf(&b, "\nPlan `%s`. Tables: %s.\n", r.Plan.Hash, strings.Join(tables, ", "))
 	return atomicfile.Write(path, []byte(b.String()))
 }
 
