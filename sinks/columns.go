@@ -182,7 +182,7 @@ func cellColumns() []column[CellRow] {
 		count("trials", "runs that count", "", Int32, func(c *c) *int64 { return &c.Trials }),
 		word("verdict", "VALID, DEGRADED or INVALID", func(c *c) *string { return &c.Verdict }),
 		maybe("pareto", "true when the cell is shown to be on the Pareto front, false when another cell is shown to be better in both objectives; null when trials do not tell", func(c *c) *int64 { return &c.Pareto }),
-		maybe("knee", "true where more load stops to bring more throughput", func(c *c) *int64 { return &c.Knee }),
+		maybe("knee", "true at the load from which on more of it hardly gives more throughput", func(c *c) *int64 { return &c.Knee }),
 		word("best_for", "objectives this cell is the best for; where there are SLOs or gates, of the cells that keep them; with 'without limits' behind it: of all cells, though this one is not shown to keep them", func(c *c) *string { return &c.BestFor }),
 		word("reason", "why there is no answer to one of these", func(c *c) *string { return &c.Reason }),
 		word("decision", "what a search found at this load: holds, fails or undecided; null without a search, and where no run was usable", func(c *c) *string { return &c.Decision }),

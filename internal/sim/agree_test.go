@@ -125,8 +125,8 @@ func parse(t *testing.T, screen, before, after string) figure {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, decimals, _ := strings.Cut(text, ".")
-	return figure{v, math.Pow10(-len(decimals)) / 2}
+	whole, decimals, _ := strings.Cut(text, ".")
+	return figure{v, math.Pow10(max(len(whole)-3, -len(decimals))) / 2} // at most three digits
 }
 
 // isProduct tells whether f can be a × b × scale, give or take slack.

@@ -23,7 +23,7 @@ func Number(v float64) string {
 	case a == 0:
 		return "0"
 	case a >= 100:
-		return Grouped(math.Round(v))
+		return Grouped(rounded)
 	default:
 		digits := max(2-int(math.Floor(math.Log10(a))), 0)
 		return strconv.FormatFloat(v, 'f', min(digits, 6), 64)
@@ -92,28 +92,6 @@ func At(v float64, place int) string {
 		return Grouped(math.Round(v/p) * p)
 	}
 	return Decimals(v, min(-place, 6))
-}
-
-// Alike are values in one unit with the same decimals, so many that the largest has
-// three digits; each with its own where that leaves the smallest without two.
-func Alike(values []float64) []string {
-	least, most := math.Inf(1), 0.0
-	for _, v := range values {
-		if a := math.Abs(v); a > 0 && !math.IsInf(a, 0) {
-			least, most = min(least, a), max(most, a)
-		}
-	}
-	place := int(math.Floor(math.Log10(most)+1e-9)) - 2
-	alike := most > 0 && least >= 10*math.Pow10(place)
-	var out []string
-	for _, v := range values {
-		if !alike || math.IsNaN(v) || math.IsInf(v, 0) {
-			out = append(out, Number(v))
-			continue
-		}
-		out = append(out, At(v, min(place, 0)))
-	}
-	return out
 }
 
 // Short is 3.1 k for 3,104 and 1.2 M for 1,234,567: for a line that is drawn

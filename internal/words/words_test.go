@@ -22,9 +22,9 @@ func TestAmounts(t *testing.T) {
 		{9.996, "", "10.0"},
 		{0.0174, "ms", "17.4 µs"},
 		{0, "ms", "0 ms"},
-		{1234.5, "ms", "1,235 ms"},
+		{1234.5, "ms", "1,230 ms"},
 		{12_345, "ms", "12.3 s"},
-		{12_345, "", "12,345"},
+		{12_345, "", "12,300"},
 		{math.NaN(), "", "–"},
 		{math.Inf(1), "ms", "∞"},
 	} {
@@ -42,7 +42,7 @@ func TestCounts(t *testing.T) {
 		"-1,001": words.Whole(-1001), "-9,223,372,036,854,775,808": words.Whole(math.MinInt64), "999": words.Whole(999),
 		"1,234.50": words.Decimals(1234.5, 2), "-1,000": words.Decimals(-1000, 0), "NaN": words.Decimals(math.NaN(), 2),
 		"3.1 k": words.Short(3104), "1.23 M": words.Short(1.234e6), "412": words.Short(412.4),
-		"96.7 %": words.Percent(0.967), "less than 0.001 %": words.Percent(1e-7), "0 %": words.Percent(0), "1,234 %": words.Percent(12.34),
+		"96.7 %": words.Percent(0.967), "less than 0.001 %": words.Percent(1e-7), "0 %": words.Percent(0), "1,230 %": words.Percent(12.34),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -55,7 +55,7 @@ func TestComparisonOnTheConsole(t *testing.T) {
 	}
 	want := `after| is worse than before: WORSE                      5 paired trials · exit 3
                   before    after|                change
- ✗ out tok/s       1,307     1,188  −9.1 % [−11.7, −6.5]  worse by over 5 %
+ ✗ out tok/s       1,310     1,190  −9.1 % [−11.7, −6.5]  worse by over 5 %
  ? TTFT p50      5.06 ms   5.55 ms  +9.6 % [−3.7, +15.8]  not decided yet
  = ITL p50      0.998 ms  0.995 ms   −0.3 % [−1.8, +1.3]  equal within 5 %
  ✗ goodput        98.0 %       0 %                        worse
@@ -170,7 +170,7 @@ func TestComparisonForOthers(t *testing.T) {
 	}
 	for _, want := range []string{
 		"### after| is worse than before: WORSE\n",
-		"| concurrency 4 | **out tok/s** | 1,307 | 1,188 | −9.1 % [−11.7, −6.5] | < 0.001 | **WORSE by over 5 %** |",
+		"| concurrency 4 | **out tok/s** | 1,310 | 1,190 | −9.1 % [−11.7, −6.5] | < 0.001 | **WORSE by over 5 %** |",
 		"| concurrency 4 | latency p99 ms | 15.1 | ∞ |  | < 0.001 | BETTER |",
 	} {
 		if !strings.Contains(b.String(), want) {

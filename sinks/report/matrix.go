@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
-	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep"
@@ -193,28 +192,21 @@ type marks struct {
 	doubted                               touched
 }
 
-// values are the figures of all cells: a column has the same decimals.
+// values are the figures of all cells.
 func (r *Report) values(cols []metrics.Headline, legend *marks) [][]string {
 	lines := make([][]string, len(r.Results.Cells))
 	for _, m := range cols {
 		key := decide.Key{Tag: m.Tag, Stat: m.Stat}
-		var es []stats.Estimate
-		var of []int
 		for i := range r.Results.Cells {
 			c := &r.Results.Cells[i]
-			e, ok := c.Headline().Get(key)
-			if !ok || c.Trials == 0 {
-				lines[i] = append(lines[i], "–"+legend.doubted.mark(c.Taint(key)))
-				continue
+			text := "–"
+			if e, ok := c.Headline().Get(key); ok && c.Trials > 0 {
+				text = estimate(e, m.Percent())
+				legend.interval = legend.interval || strings.ContainsAny(text, "±[")
+				legend.wide = legend.wide || strings.HasSuffix(text, wideMark)
+				legend.few(c, m)
 			}
-			es, of = append(es, e), append(of, i)
-		}
-		for k, text := range column(es, m.Percent()) {
-			c := &r.Results.Cells[of[k]]
-			legend.interval = legend.interval || strings.ContainsAny(text, "±[")
-			legend.wide = legend.wide || strings.HasSuffix(text, wideMark)
-			legend.few(c, m)
-			lines[of[k]] = append(lines[of[k]], text+legend.doubted.mark(c.Taint(key)))
+			lines[i] = append(lines[i], text+legend.doubted.mark(c.Taint(key)))
 		}
 	}
 	return lines

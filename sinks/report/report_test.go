@@ -65,12 +65,12 @@ func TestReportOnOneRun(t *testing.T) {
                         mean     p50     p90     p99
 TTFT                    41.2    41.2    52.0    60.1 ms
   failures as ∞         41.3    41.3    52.4       ∞ ms
-ITL                   0.0500  0.0500    1.00  12,345 ms
+ITL                   0.0500  0.0500    1.00  12,300 ms
 Request latency ~        364     364     402     430 ms
-Latency from schedule    364     364     802   1,431 ms
-Throughput       3,104 tok/s · 47.1 req/s
+Latency from schedule    364     364     802   1,430 ms
+Throughput       3,100 tok/s · 47.1 req/s
 Per user         196 tok/s (1 ÷ median ITL)
-Whole run        3,104 tok/s · 48.5 req/s in 27.0 s; above: its steady 21.3 s
+Whole run        3,100 tok/s · 48.5 req/s in 27.0 s; above: its steady 21.3 s
 Goodput          967 of 1,000 requests (96.7 %) met the limits, 46.9 req/s; 23
                  missed TTFT; 10 failed
 ~ in doubt by errors: aiperf checks results/demo
@@ -212,8 +212,8 @@ func TestReportOnAMatrix(t *testing.T) {
 Best latency (TTFT p99): not decided yet; concurrency 16 and concurrency 4 may
 be best (2 trials)
  conc  out tok/s  TTFT p99 ms
- 4       702 ± 6       46 ± 2  knee
- 16      741 ± 5      40 ± 12  *
+ 4       702 ± 6   46.0 ± 2.0  knee
+ 16      741 ± 5    40.0 ± 12  *
 ± 95 % interval · * no row is better in both throughput and latency
 knee: more load adds latency
 more trials may decide it: --num-profile-runs 5

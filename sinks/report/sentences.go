@@ -144,6 +144,9 @@ func foldedBest(question string, best []decide.Best) string {
 	at := map[string][]string{}
 	for _, b := range best {
 		answer := b.Said
+		if b.Choice != "" {
+			answer += "; " + b.Choice
+		}
 		if own := b.Untested(); own != end {
 			answer += ", " + own
 		}
@@ -225,7 +228,7 @@ func (r *Report) beside() string {
 		return ""
 	}
 	b := best[0]
-	if b.Shown || b.Cell == nil || len(b.MayBe) < 2 || len(b.MayBe) > rivalsMost {
+	if b.Shown || b.Choice != "" || b.Cell == nil || len(b.MayBe) < 2 || len(b.MayBe) > rivalsMost {
 		return ""
 	}
 	var told []string

@@ -195,20 +195,17 @@ func writeTable(s *sheet, lines []tableLine) {
 	}
 }
 
-// distribution is the line of a metric, its figures with the same decimals.
+// distribution is the line of a metric, in one unit.
 func (r *Report) distribution(name string, st metrics.Stat) tableLine {
 	unit, by := unitOf(st)
-	stats := [4]string{"avg", "p50", "p90", "p99"}
-	var values []float64
-	for _, stat := range stats {
-		values = append(values, st.Value(stat)/by)
-	}
 	line := tableLine{name: name + r.doubtful(st.Tag), unit: unit}
-	for i, text := range words.Alike(values) {
-		if v := values[i]; math.IsNaN(v) || math.IsInf(v, 1) { // of failures: they never end
+	for i, stat := range [4]string{"avg", "p50", "p90", "p99"} {
+		v := st.Value(stat) / by
+		text := words.Number(v)
+		if math.IsNaN(v) || math.IsInf(v, 1) { // of failures: they never end
 			text = "∞"
 		}
-		line.values[i] = text + cmp.Or(strings.TrimSpace(r.doubtfulAt(st.Tag, stats[i])), " ")
+		line.values[i] = text + cmp.Or(strings.TrimSpace(r.doubtfulAt(st.Tag, stat)), " ")
 	}
 	return line
 }

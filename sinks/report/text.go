@@ -15,32 +15,39 @@ const widest = 10
 // wideMark stands in place of such an interval; the legend says what it means.
 const wideMark = "?"
 
-// estimate is mean ± half-width, each to its own place, see placeOf.
+// estimate is mean ± half-width, to the mean's third digit, see placeOf.
 func estimate(e stats.Estimate, percent bool) string {
-	return estimateAt(e, percent, placeOf(e, percent))
+	place := placeOf(e, percent)
+	mean, half := inUnits(e, percent)
+	switch {
+	case math.IsNaN(mean) || math.IsInf(mean, 0):
+		return words.Number(mean)
+	case !e.HasInterval() || exact(e):
+		return words.At(mean, place)
+	case tooWide(e):
+		return words.At(mean, place) + " " + wideMark
+	case !symmetric(e, percent):
+		return lopsided(e, percent, place)
+	}
+	width := max(half, math.Pow10(place)) // one that would round to nothing is one of that place
+	return words.At(mean, place) + " ± " + words.At(width, max(place, int(math.Floor(math.Log10(half)))-1))
 }
 
-// placeOf is the decimal place that an estimate is rounded to: that of the half-width's
-// first digit (second below 2), as far as two to three digits of the mean go; the third
-// digit of the mean where there is no ±.
+// placeOf is the decimal place that an estimate is rounded to: that of the third digit of
+// its mean, so that a number is the same in a sentence, in a table and on the page.
 func placeOf(e stats.Estimate, percent bool) int {
 	mean, half := inUnits(e, percent)
-	first := 0
-	if a := math.Abs(mean); a > 0 && !math.IsInf(a, 0) {
-		third := int(math.Floor(math.Log10(a))) - 2
-		first = int(math.Floor(math.Log10(a + math.Pow10(third)/2))) // 0.9999 has the digits of 1.00
+	a := math.Abs(mean)
+	switch {
+	case math.IsInf(a, 0) || math.IsNaN(a):
+		return 0
+	case a == 0 && symmetric(e, percent):
+		return int(math.Floor(math.Log10(half)))
+	case a == 0:
+		return 0
 	}
-	if !symmetric(e, percent) {
-		return first - 2
-	}
-	place := int(math.Floor(math.Log10(half)))
-	if half/math.Pow10(place) < 2 {
-		place--
-	}
-	if mean == 0 {
-		return place
-	}
-	return min(max(place, first-2), first-1) // never finer than three digits of the mean, never coarser than two
+	third := int(math.Floor(math.Log10(a))) - 2
+	return int(math.Floor(math.Log10(a+math.Pow10(third)/2))) - 2 // 0.9999 has the digits of 1.00
 }
 
 func inUnits(e stats.Estimate, percent bool) (mean, half float64) {
@@ -65,49 +72,6 @@ func exact(e stats.Estimate) bool {
 
 func tooWide(e stats.Estimate) bool {
 	return e.Low > 0 && e.High > widest*e.Low
-}
-
-// estimateAt is an estimate rounded to a decimal place. A half-width that would round to
-// nothing is one of that place.
-func estimateAt(e stats.Estimate, percent bool, place int) string {
-	mean, half := inUnits(e, percent)
-	switch {
-	case math.IsNaN(mean) || math.IsInf(mean, 0):
-		return words.Number(mean)
-	case !e.HasInterval() || exact(e):
-		return words.At(mean, place)
-	case tooWide(e):
-		return words.At(mean, place) + " " + wideMark
-	case !symmetric(e, percent):
-		return lopsided(e, percent, place)
-	}
-	return words.At(mean, place) + " ± " + words.At(max(half, math.Pow10(place)), place)
-}
-
-// column are the estimates of one column with the same decimals: as many as the one that
-// needs most has, as far as the largest keeps to three digits. Where they differ by a
-// factor of ten and more, and where a place is before the point, each has its own.
-func column(es []stats.Estimate, percent bool) []string {
-	least, most, finest := math.Inf(1), 0.0, math.MaxInt
-	for _, e := range es {
-		mean, _ := inUnits(e, percent)
-		if a := math.Abs(mean); a > 0 && !math.IsInf(a, 0) {
-			least, most, finest = min(least, a), max(most, a), min(finest, placeOf(e, percent))
-		}
-	}
-	common := 0
-	if most > 0 {
-		common = min(max(finest, int(math.Floor(math.Log10(most)))-2), 0)
-	}
-	var out []string
-	for _, e := range es {
-		place := placeOf(e, percent)
-		if most < 10*least && place <= 0 {
-			place = common
-		}
-		out = append(out, estimateAt(e, percent, place))
-	}
-	return out
 }
 
 // beyond tells whether mean ± half-width would leave what can be, though the

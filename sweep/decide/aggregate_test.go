@@ -227,11 +227,11 @@ func TestMarks(t *testing.T) {
 		tokens, ttft []float64
 		want         string
 	}{
-		"quiet":              {5, .001, tokens, ttft, "*latency | * | * | *kthroughput"},
-		"overloaded":         {5, .001, worse, ttft, "*latency | * | *throughput | -k"},
+		"quiet":              {5, .001, tokens, ttft, "*latency | * | *k | *throughput"},
+		"overloaded":         {5, .001, worse, ttft, "*latency | * | *kthroughput | -"},
 		"noisy":              {5, .2, worse, ttft, "? | ? | ? | ?"},
 		"two noisy trials":   {2, .1, worse, ttft, "? | ? | ? | ?"},
-		"one trial":          {1, 0, worse, ttft, "? | ? | ? | ?k"},
+		"one trial":          {1, 0, worse, ttft, "? | ? | ?k | ?"},
 		"load costs nothing": {5, .001, []float64{100, 200, 400, 800}, []float64{40, 40, 40, 40}, "? | ? | ? | *throughput"},
 	} {
 		p := expand(t, loads(c.trials))
@@ -260,14 +260,14 @@ func TestKneePerLine(t *testing.T) {
 	d := grid(3, axis(concurrency, "concurrency", 4, 1, 2), axis("benchmark.endpoint", "endpoint", map[string]any{"label": "a", "url": "a"}, map[string]any{"label": "b", "url": "b"}))
 	p := expand(t, d) // a: 4, 1, 2; b: 4, 1, 2
 	r := decide.Aggregate(p, measure(p, .001, []float64{210, 100, 200, 400, 100, 200}, []float64{80, 40, 41, 41, 40, 41}))
-	if got, want := marksOf(r, func(c *decide.CellResult) bool { return c.Knee }), "a, concurrency 4"; got != want {
+	if got, want := marksOf(r, func(c *decide.CellResult) bool { return c.Knee }), "a, concurrency 2"; got != want {
 		t.Errorf("knees: %q, want %q", got, want)
 	}
-	if got, want := r.Cells[0].Reason, "knee: 100 % more load gave 5 % more throughput, and time_to_first_token.p90 is 2.0 times that of a, concurrency 1"; got != want {
+	if got, want := r.Cells[2].Reason, "knee: 100 % more load gave 5 % more throughput, and time_to_first_token.p90 was 2.0 times that of a, concurrency 1"; got != want {
 		t.Errorf("reason: %q, want %q", got, want)
 	}
 	flat := decide.Aggregate(p, measure(p, .001, []float64{200, 100, 200, 400, 100, 200}, []float64{80, 40, 41, 41, 40, 41}))
-	if got, want := flat.Cells[0].Reason, "knee: 100 % more load gave no more throughput, and "; !strings.HasPrefix(got, want) {
+	if got, want := flat.Cells[2].Reason, "knee: 100 % more load gave no more throughput, and "; !strings.HasPrefix(got, want) {
 		t.Errorf("reason: %q, want %q", got, want)
 	}
 }
@@ -295,7 +295,9 @@ func TestBestIsSaidOnlyWhenShown(t *testing.T) {
 		{"two noisy trials", 2, .1, tokens, "Best throughput: concurrency 8 has the best value (416 tok/s); 2 trials are too few to be certain"},
 		{"noisy", 5, .1, tokens, "Best throughput: not decided yet; concurrency 8 and concurrency 4 may be best (5 trials); if they differ as it seems, 65 to 455 trials show it"},
 		{"one trial", 1, 0, tokens, "Best throughput: concurrency 8 has the best value (400 tok/s); 1 trial is too few to be certain"},
-		{"equal", 5, .001, []float64{100, 200, 400, 400.1}, "Best throughput: a tie, concurrency 8 and concurrency 4 (400 tok/s, less than 1 % apart)"},
+		{"equal", 5, .001, []float64{100, 200, 400, 400.1}, "Best throughput: a tie, concurrency 8 and concurrency 4 (400 tok/s, less than 1 % apart); choose concurrency 4: no other load gives over 1 % more"},
+		{"equal, of one trial", 1, 0, []float64{100, 400, 400, 401}, "Best throughput: concurrency 8 has the best value (401 tok/s); 1 trial is too few to be certain; concurrency 2 has as much within 1 %"},
+		{"three loads equal", 3, .001, []float64{100, 400, 400.1, 400.2}, "Best throughput: a tie, concurrency 8, concurrency 2 and concurrency 4 (400 tok/s, less than 1 % apart); choose concurrency 2: no other load gives over 1 % more"},
 		{"close and noisy", 5, .05, []float64{100, 200, 400, 401}, "Best throughput: not decided yet; concurrency 8 and concurrency 4 may be best (5 trials); the first two differ by less than 1 %"},
 		{"stopped", 5, .01, []float64{0, 0, 0, 400}, "Best throughput: concurrency 8 (400 tok/s), always more than concurrency 1; no higher concurrency was tested"},
 	} {

@@ -28,6 +28,7 @@ type Best struct {
 	Said      string        // the answer: "concurrency 8 (400 tok/s), 8.11 % more than concurrency 4"
 	Top       string        // the load axis on which no more was tested, in words: "concurrency"; "" where more was
 	Lead      string        // of one that is shown, beside no doubt: "concurrency 8 (400 tok/s)"
+	Choice    string        // the lowest load that gives as much, in words; "" where the answer is that already
 }
 
 // Question is what is answered: "Best throughput", "Best throughput within the limits".
@@ -46,8 +47,10 @@ func (b Best) Sentence() string {
 		question += " at " + b.Work
 	}
 	said := question + ": " + b.Said
-	if end := b.Untested(); end != "" {
-		said += "; " + end
+	for _, more := range []string{b.Choice, b.Untested()} {
+		if more != "" {
+			said += "; " + more
+		}
 	}
 	return said
 }
@@ -56,12 +59,73 @@ func (b Best) Sentence() string {
 // beyond; "" where it does not.
 func (b Best) Untested() string {
 	switch {
-	case b.Top == "":
+	case b.Top == "" || b.Choice != "":
 		return ""
 	case b.Limits:
 		return "no higher " + b.Top + " was tested, so more may be possible"
 	}
 	return "no higher " + b.Top + " was tested"
+}
+
+// asMuch is how much more a higher load may give, at most, where a lower one is enough.
+const asMuch = 0.05
+
+// choice is the lowest load that is enough, of cells that differ in the load only: each
+// other one is shown to give at most asMuch more, all of these together at 95 %. Of too
+// few trials it is one whose value is as good as the best, and said as that. "" where it
+// is the best cell itself, where other cells may be best, and for what is not to be large.
+func choice(p *sweep.Plan, b Best, among []*CellResult) string {
+	if b.Cell == nil || len(b.MayBe) == 0 || b.Objective.Direction != stats.Maximise {
+		return ""
+	}
+	for k, a := range p.Axes {
+		if loadAxis(a) == "" {
+			continue
+		}
+		for _, line := range lines(among, k) {
+			outside := func(c *CellResult) bool { return !slices.Contains(line, c) }
+			if len(line) < 2 || outside(b.Cell) || slices.ContainsFunc(b.MayBe, outside) {
+				continue
+			}
+			return choiceOf(b, line)
+		}
+	}
+	return ""
+}
+
+// choiceOf is choice among cells in order of load.
+func choiceOf(b Best, line []*CellResult) string {
+	o, level := b.Objective, 1-0.1/float64(len(line)-1)
+	leader := leaders(o, []*CellResult{b.Cell})
+	for _, c := range line {
+		one := leaders(o, []*CellResult{c})
+		if len(one) == 0 || len(leader) == 0 {
+			continue
+		}
+		if lead := leader[0].against(one[0], o); lead.few() {
+			if c != b.Cell && !lead.signs && leader[0].est.Mean <= (1+margin)*one[0].est.Mean {
+				return fmt.Sprintf("%s has as much within %.0f %%", nameOf(c), 100*margin)
+			}
+			continue
+		}
+		most := 0.0
+		for _, other := range leaders(o, slices.DeleteFunc(slices.Clone(line), func(x *CellResult) bool { return x == c })) {
+			d := other.against(one[0], o)
+			if _, high := d.Interval(level); d.few() || d.signs || math.IsNaN(high) {
+				most = math.Inf(1)
+			} else {
+				most = max(most, math.Expm1(high))
+			}
+		}
+		if most > asMuch {
+			continue
+		}
+		if c == b.Cell && b.Shown {
+			return ""
+		}
+		return fmt.Sprintf("choose %s: no other load gives over %.0f %% more", nameOf(c), max(1, math.Ceil(100*most)))
+	}
+	return ""
 }
 
 // top is the axis on which a shown best cell has the highest load of the cells that differ
@@ -103,7 +167,7 @@ func (r *Results) findBest(p *sweep.Plan) {
 		for _, o := range r.Objectives {
 			doubtful := inDoubt(o, measured, all)
 			b := rank(o, ranked, doubtful, bestAlpha/float64(len(r.Objectives)*len(parts)))
-			b.Top = r.top(p, b)
+			b.Top, b.Choice = r.top(p, b), choice(p, b, ranked)
 			if b.Work = work; b.Shown && len(hiding(doubtful)) == 0 {
 				b.Cell.BestFor = append(b.Cell.BestFor, o.Name)
 			}
@@ -112,6 +176,7 @@ func (r *Results) findBest(p *sweep.Plan) {
 		if limited {
 			b, certain := withinLimits(r.Objectives[0], ranked, measured, all, bestAlpha/float64(len(parts)))
 			b.Work, b.Limits, b.Top = work, true, r.top(p, b)
+			b.Choice = choice(p, b, slices.DeleteFunc(slices.Clone(ranked), func(c *CellResult) bool { return c.limits() != Held }))
 			r.UnderSLO = append(r.UnderSLO, b)
 			whole = whole && certain
 		}

@@ -15,9 +15,9 @@ import (
 // The rule of the knee. Along the load axis, the elasticity of a step is the
 // relative gain in throughput over the relative gain in load: 1 where the
 // server takes all that is added, 0 where it takes nothing. The knee is the
-// first point whose step has an elasticity below kneeElasticity and whose
-// latency is above kneeLatency times that of the lowest load, with intervals
-// apart where there are several trials.
+// last point before the first step that has an elasticity below kneeElasticity and
+// leads to a latency above kneeLatency times that of the lowest load, with intervals
+// apart where there are several trials: the load from which on more of it hardly pays.
 const (
 	kneeElasticity = 0.5
 	kneeLatency    = 1.2
@@ -110,12 +110,12 @@ func (r *Results) markKnee(line []*CellResult, k int, curve []Objective) {
 			slower = false // they vary, and nobody knows by how much
 		}
 		if load > 0 && gain/load < kneeElasticity && slower {
-			c.Knee = true
+			before.Knee = true
 			gave := fmt.Sprintf("%.0f %% more", 100*gain)
 			if gain < 0.005 {
 				gave = "no more"
 			}
-			c.Reason = fmt.Sprintf("knee: %.0f %% more load gave %s throughput, and %s is %.1f times that of %s",
+			before.Reason = fmt.Sprintf("knee: %.0f %% more load gave %s throughput, and %s was %.1f times that of %s",
 				100*load, gave, y.Spoken(), now.Mean/low.Mean, base.Cell.Short())
 			return
 		}

@@ -183,7 +183,7 @@ func TestNamesAreWhole(t *testing.T) {
 	s.Begin(0, 0, 0, began)
 	s.End(Done{Cell: 0, Figures: figuresOf(123456, 123.4, 1), Verdict: validity.Degraded}, began)
 	text := strings.Join(picture(t, s, 80, 24, Cells), "\n")
-	if !strings.Contains(text, " "+name+"   123,456 ") || !strings.Contains(text, "100 % DEGRADED") {
+	if !strings.Contains(text, " "+name+"   123,000 ") || !strings.Contains(text, "100 % DEGRADED") {
 		t.Error(text)
 	}
 }

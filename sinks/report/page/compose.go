@@ -456,7 +456,7 @@ func thin(c *draw.Chart, most, ofSlot int) *draw.Chart {
 	if !cut {
 		rest = c.Footer
 	}
-	out.Footer = "the first " + words.Number(end) + cutMark + rest
+	out.Footer = "the first " + words.Whole(int64(end)) + cutMark + rest
 	return &out
 }
 
