@@ -12,6 +12,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/atomicfile"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/diagnose"
 	"aiperf.dev/aiperf/internal/gclimit"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/resultdir"
@@ -45,10 +46,12 @@ func (r *runner) finish() error {
 	if r.sent > manyRequests {
 		debug.FreeOSMemory() // what measuring held: the tables need room of their own
 	}
-	info, err := sinks.WriteTables(r.dir.Path, r.tables())
+	in := r.tables()
+	info, err := sinks.WriteTables(r.dir.Path, in)
 	if err != nil {
 		return err
 	}
+	res.limit = diagnose.Of(diagnose.PlanCells(r.plan), diagnose.Rows(in.Metrics, in.Checks)).Headline()
 	if err := r.writeTheirs(); err != nil {
 		return err
 	}

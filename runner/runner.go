@@ -97,6 +97,7 @@ type Result struct {
 	Elapsed      time.Duration
 	complete     bool   // the plan's source has no further run
 	view         string // file name of the page with charts, "" when none was written
+	limit        string // what limits the server, "" where nothing is known of it
 }
 
 // runner is a plan being carried out. It has one goroutine.

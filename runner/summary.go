@@ -29,7 +29,7 @@ func (res *Result) Report() *report.Report {
 	}
 	r := &report.Report{
 		Plan: res.Plan, Results: res.Results, Verdict: res.said(), Elapsed: elapsed, Dir: res.Dir, View: res.view, Stopped: res.Stopped,
-		Runs: cmp.Or(len(res.Plan.Runs), len(res.Outcomes)), Search: res.Search,
+		Runs: cmp.Or(len(res.Plan.Runs), len(res.Outcomes)), Search: res.Search, Limit: res.limit,
 	}
 	r.Doubts, r.Spoiled = res.doubts(), res.spoiled()
 	r.Touched, r.Everything = res.touched()

@@ -165,7 +165,7 @@ func verdictPage(t *testing.T, have []byte) string {
 }
 
 func diagnosePage(t *testing.T, have []byte) string {
-	rules, facts := diagnose.Rows()
+	rules, facts := diagnose.Catalogues()
 	page, err := docgen.Fill(have, "rules", docgen.Rules(rules))
 	page = []byte(check(t, string(page), err))
 	page, err = docgen.Fill(page, "facts", docgen.Facts(facts))

@@ -50,6 +50,18 @@ func server(word string) string { return "server_" + word }
 // looks is the name under which a page's figures have how often it was read.
 const looks = "looks"
 
+// Rows is the evidence of the rows of both tables.
+func Rows(figures []sinks.MetricRow, checks []sinks.CheckRow) *Evidence {
+	e := &Evidence{}
+	for i := range figures {
+		e.Metric(&figures[i])
+	}
+	for i := range checks {
+		e.Check(&checks[i])
+	}
+	return e
+}
+
 // Metric takes a row of the table metrics.
 func (e *Evidence) Metric(row *sinks.MetricRow) {
 	if row.Level != "run" || !slices.Contains(wanted[row.Metric], row.Stat) {

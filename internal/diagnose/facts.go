@@ -88,6 +88,9 @@ func Facts() []Fact {
 			return f.get("rate") * f.mean(func(t *trial) float64 { return t.share }) * f.get("prompt_ms") / 1e3
 		}},
 		{"decode_growth", "factor", "itl_ms / the same at the lowest load, without the part that prompts of others take: × (1 − prefill_use)", needsOne, func(f *facts) float64 {
+			if f.get("prefill_use") >= 1 { // prompts are read beside each other: they take no time from one another
+				return math.NaN()
+			}
 			return f.against("itl_ms") * (1 - f.get("prefill_use"))
 		}},
 		{"gain", "factor", "growth of throughput with the load since the next lower one: ln(throughput ratio) / ln(load ratio); 1 is proportional", needsLoads, func(f *facts) float64 { return gain(f.lower, f) }},

@@ -2,8 +2,8 @@ package diagnose
 
 import "strings"
 
-// Rows are both catalogues as tables of the documentation.
-func Rows() (rules, facts [][]string) {
+// Catalogues are both as tables of the documentation.
+func Catalogues() (rules, facts [][]string) {
 	b := newBook()
 	all := func(bounds []Bound, between string) string {
 		var parts []string

@@ -62,7 +62,9 @@ type Rule struct {
 	ask     func(f *facts) string // Next, where it depends on the cell
 	beside  bool                  // it is worth a word where a rule before it holds
 	covers  []string              // rules whose finding follows from this one
-	limited bool                  // the server, or what is in front of it, is the limit
+	limited bool                  // it is a limit
+	spoils  bool                  // figures of the server are of more than this run
+	checked bool                  // a check of the verdict says it too
 }
 
 // Limits of facts. Below queueLimit of a request's time nobody looks for the cause of a
@@ -84,28 +86,28 @@ func Rules() []Rule {
 	return []Rule{
 		{
 			Name: "other_clients", Title: "other clients use the server", Certainty: Shown, Cases: [][]Bound{{atLeast("foreign", 0.2)}},
-			Next: "measure while nothing else uses the server: its figures and this run's are of different loads",
+			Next: "measure while nothing else uses the server: its figures and this run's are of different loads", spoils: true,
 			says: func(f *facts) string {
 				return "other clients use this server: it finished " + f.told("foreign") + " more requests than this run's own"
 			},
 			brief: func(*facts) string { return "other clients use the server" },
 		},
 		{
-			Name: "client", Title: "the client is the limit", Certainty: Shown, Cases: [][]Bound{{atLeast("client_limits", 1)}},
-			Next: "aiperf checks says what to try; until then these figures say little about the server", beside: true, limited: true,
+			Name: "client", Title: "the client did not bring the load", Certainty: Shown, Cases: [][]Bound{{atLeast("client_limits", 1)}},
+			Next: "aiperf checks says what to try; until then these figures say little about the server", beside: true, limited: true, checked: true,
 			says: func(f *facts) string {
 				for _, c := range clientChecks {
 					if f.checks[c] != "" {
-						return "the client is the limit: " + f.checks[c]
+						return "the client did not bring the load that was asked for: " + f.checks[c]
 					}
 				}
 				return ""
 			},
-			brief: func(*facts) string { return "the client is the limit" },
+			brief: func(*facts) string { return "the client did not bring the load that was asked for" },
 		},
 		{
 			Name: "cache_changed", Title: "the prefix cache differed between trials", Certainty: Shown, Cases: [][]Bound{{atLeast("hit_spread", hitLimit)}},
-			Next: "reset the prefix cache before each run, or send prompts that share nothing", beside: true,
+			Next: "reset the prefix cache before each run, or send prompts that share nothing", beside: true, spoils: true,
 			says: func(f *facts) string {
 				return "the prefix cache did not help all trials alike: the share of prompt tokens it had differs by " + short(100*f.get("hit_spread")) + " points between them"
 			},
@@ -113,7 +115,7 @@ func Rules() []Rule {
 		},
 		{
 			Name: "drift", Title: "the server changed while it was measured", Certainty: Shown, Cases: [][]Bound{{atLeast("drift", 1)}},
-			Next: "look for other work on the server's machine, for its temperature and for autoscaling, then measure again", beside: true,
+			Next: "look for other work on the server's machine, for its temperature and for autoscaling, then measure again", beside: true, checked: true,
 			says: func(f *facts) string {
 				return "the server changed while it was measured, with the load unchanged: " + f.checks["drift"]
 			},
@@ -213,7 +215,7 @@ func Rules() []Rule {
 			},
 		},
 		{
-			Name: "overloaded", Title: "the server does not keep up, why is not known", Certainty: Shown, limited: true,
+			Name: "overloaded", Title: "the server does not keep up, why is not known", Certainty: Shown, limited: true, checked: true,
 			Cases: [][]Bound{{below("kept_up", 1)}},
 			says: func(f *facts) string {
 				return fmt.Sprintf("the server does not keep up: it answers %s of %s requests/s", short(f.get("rate")), short(f.cell.Rate))

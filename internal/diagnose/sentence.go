@@ -8,13 +8,17 @@ import (
 	"aiperf.dev/aiperf/internal/words"
 )
 
-// Headline is the sentence for all cells, "" where nothing is known of any: a summary
-// has no line for that.
+// Headline is the sentence for a summary: what limits the server, or of a series of loads
+// that nothing does. It is "" where nothing is known, or the verdict has said it.
 func (r *Report) Headline() string {
-	if r == nil || !slices.ContainsFunc(r.Cells, func(c Result) bool { return c.Certainty != NotKnown }) {
-		return ""
+	told := func(c Result) bool { return !c.rule.checked && (c.rule.limited || c.rule.spoils) }
+	switch {
+	case slices.ContainsFunc(r.Cells, told):
+		return r.Sentence
+	case len(r.Cells) > 1 && r.Cells[0].Certainty != NotKnown && !r.Cells[0].rule.checked:
+		return r.alongLoad()
 	}
-	return r.Sentence
+	return ""
 }
 
 // overall is the sentence for all cells: what limits them and from which load on, of

@@ -36,6 +36,7 @@ type Report struct {
 	Width      int    // columns of the terminal; 0 is 80
 	View       string // file name of the page with charts, "" for none
 	Stopped    string // why the plan ended early; "" if it did not
+	Limit      string // what limits the server, as aiperf diagnose says it; "" where nothing is known of it
 	Broken     int    // runs that gave up, or lost their server
 	Why        string // the first of them did
 
@@ -83,6 +84,13 @@ func (r *Report) WriteConsole(w io.Writer) error {
 		} else if without := r.matrix(s); len(without) > 0 {
 			more = " (more columns)"
 		}
+	}
+	if r.Limit != "" {
+		name := "server"
+		if r.Full != nil {
+			name = "Server"
+		}
+		s.wrapped(words.Pad(name, r.labelWidth()), r.Limit)
 	}
 	r.problems(s)
 	if r.Full != nil {

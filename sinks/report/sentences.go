@@ -50,6 +50,9 @@ func (r *Report) Sentences() (out []string) {
 	if s := r.GatesSentence(); s != "" {
 		out = append(out, "gates: "+s)
 	}
+	if r.Limit != "" {
+		out = append(out, r.Limit)
+	}
 	return out
 }
 
