@@ -53,17 +53,50 @@ func contract(t *testing.T) []contractRow {
 	return rows
 }
 
+// TestContractRefusals walks the command lines that are refused, in this process: nothing
+// is started, and each leaves its folder empty.
+func TestContractRefusals(t *testing.T) {
+	t.Setenv("HF_HOME", filepath.Join(t.TempDir(), "no-hub")) // as in aiperfWith
+	t.Setenv("HF_HUB_CACHE", "")
+	n := 0
+	for _, r := range contract(t) {
+		if r.wants(t) != diag.Usage {
+			continue
+		}
+		n++
+		t.Run(r.Name, func(t *testing.T) {
+			dir := t.TempDir()
+			words := r.words(t)
+			t.Chdir(dir)
+			var out, errs bytes.Buffer
+			code := run(t.Context(), t.Context(), words, stdio{strings.NewReader(""), &out, &errs})
+			if code != diag.Usage || out.Len() > 0 || errs.Len() == 0 || trace.MatchString(errs.String()) {
+				t.Errorf("%q: exit code %d, want %d\nstdout:\n%s\nstderr:\n%s", r.Argv, code, diag.Usage, &out, &errs)
+			}
+			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+				t.Errorf("%q leaves %v, %v", r.Argv, left, err)
+			}
+		})
+	}
+	if n < 100 {
+		t.Errorf("%d rows are refused, want 100 at least", n)
+	}
+}
+
 // TestContract walks recorded command lines: exit codes, files, keys and words
 // are AIPerf's, save where a row says what differs and why.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	rows := contract(t)
-	if len(rows) < 150 {
-		t.Fatalf("%d rows, want 150 at least", len(rows))
+	if len(rows) < 250 {
+		t.Fatalf("%d rows, want 250 at least", len(rows))
 	}
 	root := t.TempDir()
 	t.Run("rows", func(t *testing.T) {
 		for _, r := range rows {
+			if r.wants(t) == diag.Usage {
+				continue
+			}
 			t.Run(r.Name, func(t *testing.T) {
 				t.Parallel()
 				dir := filepath.Join(root, r.Name)
@@ -126,7 +159,9 @@ func readByAIPerf(t *testing.T, root string) {
 	t.Logf("AIPerf 0.13's models read %d files of %d command lines", files, commands)
 }
 
-func (r contractRow) walk(t *testing.T, dir string) {
+// words are the row's command line, with the paths of recorded files.
+func (r contractRow) words(t *testing.T) []string {
+	t.Helper()
 	recorded, err := filepath.Abs(filepath.Join("..", "..", "testdata", "aiperf", "config"))
 	if err != nil {
 		t.Fatal(err)
@@ -136,20 +171,26 @@ func (r contractRow) walk(t *testing.T, dir string) {
 		w = strings.ReplaceAll(w, "DATA/", filepath.Join(recorded, "data")+"/")
 		words[i] = strings.ReplaceAll(w, "REJECT/", filepath.Join(recorded, "reject")+"/")
 	}
-	want := diag.Code(r.Exit)
+	return words
+}
+
+// wants is the exit code that the row asks of us.
+func (r contractRow) wants(t *testing.T) diag.Code {
+	t.Helper()
 	switch {
 	case r.Here != nil && r.Why == "":
-		t.Fatal("differs without a reason")
+		t.Fatalf("%s differs without a reason", r.Name)
 	case r.Here != nil:
-		want = diag.Code(*r.Here)
+		return diag.Code(*r.Here)
 	case r.Exit == 1 && r.From != "recorded run":
-		want = diag.Usage // scripts test for non-zero; we tell refusals from failures
+		return diag.Usage // scripts test for non-zero; we tell refusals from failures
 	}
-	p := aiperf(t, dir, words...)
-	p.wants(want)
-	if want == diag.Usage && p.out.String() != "" {
-		t.Errorf("refused, but stdout has %q", p.out.String())
-	}
+	return diag.Code(r.Exit)
+}
+
+func (r contractRow) walk(t *testing.T, dir string) {
+	p := aiperf(t, dir, r.words(t)...)
+	p.wants(r.wants(t))
 	for _, name := range r.Files {
 		if _, err := os.Stat(filepath.Join(dir, "out", filepath.FromSlash(name))); err != nil {
 			t.Errorf("no file %s", name)
