@@ -211,7 +211,7 @@ func identityFields(table string, axes []Axis) []Field {
 	}
 	everyRowHasRun := table == "requests" || table == "chunks" || table == "runs"
 	return append(fs,
-		Field{Name: "trial", Doc: "number of the repetition, from 0", Kind: Int16, enc: dictionary, Null: !everyRowHasRun},
+		Field{Name: "trial", Doc: "number of the trial, from 0; screens and --redo count from 1", Kind: Int16, enc: dictionary, Null: !everyRowHasRun},
 		Field{Name: "run_id", Doc: "identity of the run: cell and trial", Kind: Text, enc: dictionary, Null: !everyRowHasRun})
 }
 

@@ -56,7 +56,7 @@ func requestColumns() []column[requestRow] {
 
 		word("status", "ok; cut: off by the end of its phase; cancelled: on purpose; unsent: due and never sent; http_error, timeout, truncated, parse_error, connection or client: it failed", func(r *r) *string { return (*string)(&r.Status) }),
 		{Field: Field{Name: "http_status", Doc: "status of the answer; null when there was none", Kind: Int16, enc: dictionary, Null: true}, int: func(r *r) *int64 { return &r.HTTPStatus }},
-		word("error_kind", "class of the failure; of what was never sent, the reason", func(r *r) *string { return &r.ErrorKind }),
+		word("error_kind", "class of the failure, such as http_500, reset or no_content; screens call it by this name, behind the status where that is not http_error; of what was never sent, the reason", func(r *r) *string { return &r.ErrorKind }),
 		word("error_message", "what the server or the connection said", func(r *r) *string { return &r.ErrorMessage }).varying(),
 		word("error_body", "", func(r *r) *string { return &r.ErrorBody }).onlyIn(journalOnly),
 		word("served_model", "the model that the answer names; null where it names none", func(r *r) *string { return &r.ServedModel }),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/schema"
 )
@@ -19,6 +20,16 @@ type Judged struct {
 // out, it would differ from trial to trial and from cell to cell. Of independent values so
 // many make the percentile certain enough in all of five trials, in 95 % of cells.
 var Percentiles = [...]Judged{{"p99", 1050}, {"p90", 160}, {"p50", 35}}
+
+// Takes says how many requests a run plans for each percentile, in the words that plan,
+// the glossary and the pages have.
+func Takes() string {
+	var takes []string
+	for _, p := range slices.Backward(Percentiles[:]) {
+		takes = append(takes, "a "+p.Stat+" takes "+words.Whole(p.Requests))
+	}
+	return words.And(takes) + " requests a run"
+}
 
 // unplanned is the percentile where the server decides how many requests there are.
 const unplanned = "p90"

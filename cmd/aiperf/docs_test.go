@@ -2,8 +2,10 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -15,6 +17,7 @@ import (
 	"aiperf.dev/aiperf/internal/glossary"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/mockserver"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/runner/verdict"
@@ -22,6 +25,7 @@ import (
 	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/sinks"
 	aiperfiles "aiperf.dev/aiperf/sinks/aiperf"
+	"aiperf.dev/aiperf/sweep"
 )
 
 var writeDocs = flag.Bool("docs", false, "rewrite the generated pages of docs/")
@@ -66,6 +70,35 @@ func TestGeneratedDocs(t *testing.T) {
 				t.Errorf("docs/%s is not what the sources say: run %s; first difference: %s", name, docgen.Command, firstDifference(string(have), want))
 			}
 		})
+	}
+}
+
+// How many requests a percentile takes has one answer, wherever it is given.
+func TestOneAnswerForAPercentile(t *testing.T) {
+	t.Parallel()
+	for page, wants := range map[string]string{
+		"docs/decide.md": sweep.Takes(), "docs/verdict.md": sweep.Takes(), "docs/glossary.md": sweep.Takes(),
+		"docs/compare.md": fmt.Sprintf("p90 from %d, p99 from %s", sweep.Percentiles[1].Requests, words.Whole(sweep.Percentiles[0].Requests)),
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(string(source(t, page))), " "), wants) {
+			t.Errorf("%s does not say %q", page, wants)
+		}
+	}
+	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
+	if err != nil || len(pages) < 20 {
+		t.Fatalf("%d pages, %v", len(pages), err)
+	}
+	floor := regexp.MustCompile(`\b662\b`) // stats.Floor(0.99), of independent values, which nobody plans
+	for _, page := range append(pages, filepath.Join("..", "..", "README.md")) {
+		b, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range strings.Split(string(b), "\n") {
+			if (strings.Contains(line, "p99") || strings.Contains(line, "percentile")) && floor.MatchString(line) {
+				t.Errorf("%s: %s", page, line)
+			}
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/suggest"
+	"aiperf.dev/aiperf/sweep"
 )
 
 // term is a word that screens, pages or messages use in a meaning of their own.
@@ -24,7 +25,7 @@ var terms = []term{
 	{"block", []string{"blocks", "paired", "pairs"}, "All cells of one trial. They send the same lengths at the same times, so that cells are compared in pairs.", []string{"num-profile-runs"}},
 	{"candidate", []string{"baseline"}, "The system that is compared with the baseline.", nil},
 	{"cell", []string{"cells"}, "One combination of values on the axes, such as concurrency 4 at isl 512.", []string{"sweep-type"}},
-	{"certified", []string{"certain", "uncertain", "indicative", "percentile", "?"}, "A percentile with enough requests for a 95 % interval: p50 needs 11 independent ones, p90 64, p99 662. With fewer it is uncertain. Which ones a screen calls certain follows from the planned requests: 160 for p90, 1,050 for p99.", []string{"num-requests"}},
+	{"certified", []string{"certain", "uncertain", "indicative", "percentile", "?"}, "A percentile with enough requests for a 95 % interval; with fewer it is uncertain. As a rule " + sweep.Takes() + "; more where requests that follow each other are alike.", []string{"num-requests"}},
 	{"closed loop", nil, "A load with a fixed number of conversations: the next request is sent when an answer ends.", []string{"concurrency"}},
 	{"coalesced", []string{"together"}, "Several tokens arrived in one read, so the times between them are known only as a range.", nil},
 	{"confidence interval", []string{"interval", "ci", "±"}, "The range that holds the true value in 95 of 100 repeated experiments; it is computed over trials.", []string{"confidence-level", "num-profile-runs"}},

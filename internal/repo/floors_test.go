@@ -33,7 +33,7 @@ internal/diagnose: internal/diag internal/metrics internal/resultdir internal/va
 internal/docgen: *
 internal/faults: *
 internal/faultserver:
-internal/glossary: internal/diag internal/docgen internal/metrics internal/suggest runner/verdict schema sinks
+internal/glossary: internal/diag internal/docgen internal/metrics internal/suggest runner/verdict schema sinks sweep
 internal/leak:
 internal/race:
 internal/header:

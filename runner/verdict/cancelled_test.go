@@ -25,6 +25,6 @@ func TestCancelledRequestsAreNoErrors(t *testing.T) {
 	}
 	got := e.Errors().Frequent(9)
 	if len(got) != 2 || got[0].Count != 3 || got[0].HTTP != 503 || got[1].Count != 2 {
-		t.Errorf("errors %+v, want 3 of http_error 503 and 2 timeouts", got)
+		t.Errorf("errors %+v, want 3 of http_503 and 2 timeouts", got)
 	}
 }

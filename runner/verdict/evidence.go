@@ -156,11 +156,12 @@ func errorCount(r *record.Record) ErrorCount {
 	return e
 }
 
-// failureKind is the short word for a failure: "http_error 503".
+// failureKind is the short word for a failure, as error_kind of the table requests has it:
+// "http_503". Of what no server said its status stands in front: "connection reset".
 func failureKind(r *record.Record) string {
 	switch {
 	case r.HTTPStatus != record.None && r.Status == record.HTTPError:
-		return fmt.Sprintf("%s %d", r.Status, r.HTTPStatus)
+		return cmp.Or(r.ErrorKind, fmt.Sprintf("http_%d", r.HTTPStatus))
 	case r.ErrorKind != "" && r.ErrorKind != string(r.Status):
 		return string(r.Status) + " " + r.ErrorKind
 	}

@@ -27,12 +27,12 @@ func TestFailuresThatAreAlike(t *testing.T) {
 	t.Parallel()
 	f := Failures{}
 	for _, m := range []string{"request 12 failed", "request 11 failed", "overloaded", "request 13 failed", "overloaded"} {
-		f.Add(ErrorCount{Kind: "http_error 500", Message: m, Count: 1})
+		f.Add(ErrorCount{Kind: "http_500", Message: m, Count: 1})
 	}
 	f.Add(ErrorCount{Kind: "timeout", Message: "request 11 failed", Count: 1})
 	want := []ErrorCount{
-		{Kind: "http_error 500", Message: "request 11 failed", Count: 3, Alike: true},
-		{Kind: "http_error 500", Message: "overloaded", Count: 2},
+		{Kind: "http_500", Message: "request 11 failed", Count: 3, Alike: true},
+		{Kind: "http_500", Message: "overloaded", Count: 2},
 	}
 	if diff := cmp.Diff(want, f.Frequent(2)); diff != "" {
 		t.Errorf("frequent(2) (-want +got):\n%s", diff)
@@ -43,8 +43,8 @@ func TestFailuresThatAreAlike(t *testing.T) {
 // frequent, not the one that came first.
 func TestMostFrequentFailure(t *testing.T) {
 	t.Parallel()
-	one, two := ErrorCount{Kind: "timeout", Message: "10 s", Count: 3, Alike: true}, ErrorCount{Kind: "http_error 500", Message: "busy", Count: 1}
-	for want, list := range map[string][]ErrorCount{"": nil, "timeout, such as: 10 s": {one}, "3× timeout, such as: 10 s": {one, two}, "http_error 500: busy": {two}} {
+	one, two := ErrorCount{Kind: "timeout", Message: "10 s", Count: 3, Alike: true}, ErrorCount{Kind: "http_500", Message: "busy", Count: 1}
+	for want, list := range map[string][]ErrorCount{"": nil, "timeout, such as: 10 s": {one}, "3× timeout, such as: 10 s": {one, two}, "http_500: busy": {two}} {
 		if got := MostFrequent(list); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

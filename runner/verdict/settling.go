@@ -115,7 +115,7 @@ func tailSamples(p *PhaseEvidence) (Reading, bool) {
 	certified, next := "no percentile is certified", ""
 	for _, t := range tails {
 		if !stats.Certified(t.q, n) {
-			next = fmt.Sprintf("; %s needs %d", t.name, stats.Floor(t.q))
+			next = fmt.Sprintf("; %s needs %d independent ones", t.name, stats.Floor(t.q))
 			break
 		}
 		certified = "percentiles up to " + t.name + " are certified"

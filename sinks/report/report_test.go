@@ -32,11 +32,11 @@ func TestReportOnOneRun(t *testing.T) {
 	r := &Report{
 		Plan: &sweep.Plan{}, Results: &decide.Results{}, Verdict: validity.Degraded, Dir: "results/demo",
 		Client:    "11 % of 2 cores, 99 % of the sends at most 90.0 µs late",
-		Doubts:    []Doubt{{Verdict: validity.Degraded, Check: "errors", Detail: "10 of 1000 requests failed: http_error 503: busy", Try: "look", Runs: 1}},
+		Doubts:    []Doubt{{Verdict: validity.Degraded, Check: "errors", Detail: "10 of 1000 requests failed: http_503: busy", Try: "look", Runs: 1}},
 		Asked:     "asked 64",
 		SteadyFor: 21340 * time.Millisecond, Missed: map[string]int64{"time_to_first_token": 23},
-		Errors: []verdict.ErrorCount{{Kind: "http_error 503", Message: "busy", Count: 10}}, Requests: record.Counts{OK: 990, Failed: 10},
-		Notices: []string{"10 of 1000 requests failed: http_error 503: busy", "something else"},
+		Errors: []verdict.ErrorCount{{Kind: "http_503", Message: "busy", Count: 10}}, Requests: record.Counts{OK: 990, Failed: 10},
+		Notices: []string{"10 of 1000 requests failed: http_503: busy", "something else"},
 		Full: &metrics.Summary{Stats: []metrics.Stat{
 			spread("time_to_first_token", "ms", 990, 41.2, 52, 63.4, metrics.Interval{Stat: "p50", Low: 41, High: 41.5}, metrics.Interval{Stat: "p99", Low: 60.1, High: 71}),
 			spread("adj_time_to_first_token", "ms", 1000, 41.3, 52.4, inf),
@@ -59,7 +59,7 @@ func TestReportOnOneRun(t *testing.T) {
 	if err := r.WriteConsole(&b); err != nil {
 		t.Fatal(err)
 	}
-	want := `DEGRADED  10 of 1000 requests failed: http_error 503: busy (errors)
+	want := `DEGRADED  10 of 1000 requests failed: http_503: busy (errors)
   try look
 
                         mean     p50     p90     p99
@@ -75,7 +75,7 @@ Goodput          967 of 1,000 requests (96.7 %) met the limits, 46.9 req/s; 23
                  missed TTFT; 10 failed
 ~ in doubt by errors: aiperf checks results/demo
 Errors           10 of 1,000
-  10× http_error 503: busy
+  10× http_503: busy
 Client           11 % of 2 cores, 99 % of the sends at most 90.0 µs late
 note: something else
 open             results/demo/
@@ -235,7 +235,7 @@ func TestErrorsAddUp(t *testing.T) {
 	r := &Report{
 		Plan: &sweep.Plan{Trials: 1, Cells: make([]*sweep.Cell, 2), Runs: make([]sweep.Run, 20)}, Results: &decide.Results{}, Verdict: validity.Invalid, Dir: "out\x1b]0;x\a",
 		Errors: []verdict.ErrorCount{
-			{Kind: "http_error 503", Message: "\x1b[2Jbusy", Count: 40},
+			{Kind: "http_503", Message: "\x1b[2Jbusy", Count: 40},
 			{Kind: "timeout", Count: 12, Message: "12 s", Alike: true},
 			{Kind: "connection refused", Message: "no", Count: 6},
 			{Kind: "truncated", Count: 2},
@@ -250,7 +250,7 @@ func TestErrorsAddUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `Errors           61 of 572 answered
-  40× http_error 503: busy
+  40× http_503: busy
   12× timeout, such as: 12 s
   6× connection refused: no
   3× of 2 other kinds

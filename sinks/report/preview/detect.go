@@ -23,7 +23,7 @@ const assumedMetrics = 5
 // the trials of a past result vary, or, without one, for several spreads.
 func Detect(w io.Writer, plan *sweep.Plan, size float64, past string) error {
 	cells := comparedCells(plan)
-	fmt.Fprintf(w, "\nto find a difference of %s four times in five; compare with half of it,\n--margin %.4g: at a margin of %s itself, every second one is missed\n", words.Percent(size), size/2, words.Percent(size))
+	fmt.Fprintf(w, "\nto find a difference of %s (80 %% power); compare with half of it,\n--margin %.4g: at a margin of %s itself, every second one is missed\n", words.Percent(size), size/2, words.Percent(size))
 	if past == "" {
 		for _, spread := range assumedSpreads {
 			fmt.Fprintf(w, "  where two systems vary by %-8s in a trial: %s\n", words.Percent(spread), trialsText(decide.TrialsFor(spread, size, assumedMetrics*cells)))

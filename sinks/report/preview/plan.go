@@ -79,11 +79,7 @@ func judgedText(plan *sweep.Plan) string {
 	if fewest == 0 {
 		why = "how many requests a run has depends on the server or the data"
 	}
-	var takes []string
-	for _, p := range sweep.Percentiles {
-		takes = append(takes, fmt.Sprintf("%s takes %s", p.Stat, words.Whole(p.Requests)))
-	}
-	return fmt.Sprintf("%s of latencies in every trial (%s; %s)", plan.Judged(), why, strings.Join(takes, ", "))
+	return fmt.Sprintf("%s of latencies in every trial (%s; %s)", plan.Judged(), why, sweep.Takes())
 }
 
 // unswept are the axes that everybody asks for and that are none of this plan: what
