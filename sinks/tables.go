@@ -131,16 +131,19 @@ func (s *tableSet) outputs(name string, fs []Field) ([]*lane, error) {
 	return outs, nil
 }
 
-// wants tells whether a table is written in a format. Where none is named, programs have
-// Parquet, which all that read Arrow read, and people have the CSV of what they open.
+// wants tells whether a table is written in a format. Where none is named, those of a row
+// for each cell or run are written in all, requests as CSV, too, and the rest as Parquet
+// alone, which all that read Arrow read.
 func (s *tableSet) wants(table, format string) bool {
 	switch {
 	case format == "parquet":
 		return true
 	case len(s.in.Formats) > 0:
 		return slices.Contains(s.in.Formats, format)
+	case table == "requests":
+		return format == "csv"
 	}
-	return format == "csv" && !slices.Contains([]string{"chunks", "metrics", "checks", "telemetry"}, table)
+	return table == "cells" || table == "runs"
 }
 
 func newOutput(format string, a io.WriteSeeker, name string, fs []Field, meta map[string]string, codec *codec) (output, error) {

@@ -613,8 +613,8 @@ func TestColumnsAreStable(t *testing.T) {
 	}
 }
 
-// Where no format is named, tables are written as Parquet and those that people open as CSV,
-// too: not chunks, metrics and checks. The CSV of the metrics has the cells. The bodies of a large
+// Where no format is named, cells and runs are written in all, requests as Parquet and
+// CSV, chunks, metrics and checks as Parquet. The CSV of the metrics has the cells. The bodies of a large
 // Arrow file are compressed.
 func TestFormatsByDefault(t *testing.T) {
 	t.Parallel()
@@ -631,10 +631,10 @@ func TestFormatsByDefault(t *testing.T) {
 		}
 		return st.Size()
 	}
-	for _, name := range []string{"requests.parquet", "requests.csv", "chunks.parquet", "metrics.parquet", "cells.csv"} {
+	for _, name := range []string{"requests.parquet", "requests.csv", "chunks.parquet", "metrics.parquet", "cells.csv", "cells.arrow", "runs.arrow"} {
 		size(filepath.Join(dir, name))
 	}
-	for _, name := range []string{"requests.arrow", "cells.arrow", "chunks.arrow", "chunks.csv", "metrics.arrow", "metrics.csv", "checks.csv"} {
+	for _, name := range []string{"requests.arrow", "chunks.arrow", "chunks.csv", "metrics.arrow", "metrics.csv", "checks.csv"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			t.Errorf("%s was written though nobody asked for it", name)
 		}

@@ -175,10 +175,10 @@ var tableNames = []string{"requests", "chunks", "runs", "cells", "metrics", "che
 
 // checkTables looks at the first bytes of every table of dir.
 func checkTables(dir string) error {
-	for format, magic := range map[string]string{"parquet": "PAR1", "csv": "experiment,"} {
+	for format, magic := range map[string]string{"parquet": "PAR1", "arrow": "ARROW1", "csv": "experiment,"} {
 		for _, name := range tableNames {
 			path := filepath.Join(dir, name+"."+format)
-			if slices.Contains([]string{"metrics", "chunks", "checks"}, name) && format != "parquet" { // only where somebody asks for it
+			if slices.Contains([]string{"metrics", "chunks", "checks"}, name) && format != "parquet" || name == "requests" && format == "arrow" { // only where somebody asks for it
 				continue
 			}
 			f, err := os.Open(path)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
@@ -307,20 +308,24 @@ func (p *PhaseEvidence) sample(r *record.Record) {
 	}
 }
 
+// readSoon is how long after this program stood still it has read what had come meanwhile:
+// as long as a nap may take to notice that it goes on.
+const readSoon = int64(5 * time.Millisecond)
+
 // readLateBy is by how much, in ms, r's first token may have come earlier than its
-// stamp: it shares that with what was read together with it, and began to wait for the
-// reading when this program stood still.
+// stamp: it shares that with what was read together with it, as soon as this program
+// went on, and may have waited for that since it stood still.
 func (p *PhaseEvidence) readLateBy(r *record.Record) float64 {
 	i := slices.IndexFunc(r.Chunks, func(c record.Chunk) bool { return c.IsContent() })
 	if i < 0 {
 		return 0
 	}
 	c := r.Chunks[i]
-	first, _ := slices.BinarySearchFunc(p.stops, c.Low, func(s telemetry.Stop, low int64) int { return cmp.Compare(s.To, low) })
-	if first == len(p.stops) || p.stops[first].From >= c.At {
+	after, _ := slices.BinarySearchFunc(p.stops, c.At-readSoon, func(s telemetry.Stop, at int64) int { return cmp.Compare(s.To, at) })
+	if after == len(p.stops) || p.stops[after].From >= c.At || p.stops[after].To <= c.Low {
 		return 0
 	}
-	return float64(c.At-max(c.Low, p.stops[first].From)) / 1e6
+	return float64(c.At-max(c.Low, p.stops[after].From)) / 1e6
 }
 
 func (p *PhaseEvidence) addTokens(r *record.Record) {
