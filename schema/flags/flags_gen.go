@@ -187,7 +187,7 @@ var options = []Option{
 	{Path: "benchmark.artifacts.plot_required", Names: []string{"plot-required"}, Kind: "bool", Default: "false", Doc: "Fail if auto_plot cannot draw the charts.", Group: "Output"},
 	{Path: "allow_invalid", Names: []string{"allow-invalid"}, Kind: "bool", Default: "false", Doc: "Exit with 0 even if the measurement is INVALID. Its numbers keep their marks.", Group: "Output"},
 	{Path: "tables.chunks", Names: []string{"chunk-table"}, Neg: "no-chunk-table", Kind: "bool", Default: "true", Doc: "Also write a table with one row per streamed chunk.", Group: "Output"},
-	{Path: "tables.formats", Names: []string{"table-formats"}, Kind: "string", Many: true, Words: true, Split: true, Doc: "File formats of the tables. Without it, all three; requests in Parquet and CSV, chunks, metrics and telemetry in Parquet only.", Group: "Output"},
+	{Path: "tables.formats", Names: []string{"table-formats"}, Kind: "string", Many: true, Words: true, Split: true, Doc: "File formats of the tables. Without it, cells and runs in all three, requests in Parquet and CSV, the others in Parquet only.", Group: "Output"},
 	{Path: "benchmark.artifacts.trace", Names: []string{"export-http-trace"}, Kind: "bool", Default: "false", Doc: "Write the time of each step of each HTTP request.", Group: "HTTP Trace"},
 	{Path: "benchmark.artifacts.show_trace_timing", Names: []string{"show-trace-timing"}, Kind: "bool", Default: "false", Doc: "Show the times of the HTTP steps in the report.", Group: "HTTP Trace"},
 	{Path: "benchmark.server_metrics.enabled", Names: []string{"no-server-metrics"}, Kind: "bool", Default: "false", Doc: "Does not read the server's page of metrics.", Group: "Server Metrics", Do: "off"},
