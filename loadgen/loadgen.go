@@ -6,8 +6,8 @@
 // The steps: the mode says when (package mode), plays are rendered ahead of
 // their time (maker.go, lookahead.go), the scheduler acquires the slots and sends
 // (engine.go, phase.go, slots.go), the transport stamps, a finisher reads and counts
-// (reader.go, answer.go, finish.go), a collector emits (finish.go). Everything the scheduler knows of the world is a clock and a
-// sender, so tests run it in virtual time.
+// (reader.go, answer.go, finish.go), a collector emits (finish.go). Everything the
+// scheduler knows of the world is a clock and a sender, so tests run it in virtual time.
 package loadgen
 
 import (

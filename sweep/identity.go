@@ -24,9 +24,10 @@ const idDigits = 12
 // differs in them only is the same plan, and may be resumed.
 var bystanders = [...]string{"artifacts", "runtime", "logging", "gpu_telemetry", "server_metrics", "network_latency", "otel", "mlflow", "wandb"}
 
-// canonical is a resolved body as it decides about identity: keys sorted,
-// numbers in one spelling but those of extra inputs, which are sent as they are spelled, without what does not change the measurement (the
-// bystanders, the endpoint's label, how long it or its flip is waited for) and without secrets, masked or not.
+// canonical is a resolved body as it decides about identity: keys sorted, numbers in one
+// spelling but those of extra inputs, which are sent as they are spelled, without what does
+// not change the measurement (the bystanders, the endpoint's label, how long it or its flip
+// is waited for) and without secrets, masked or not.
 func canonical(resolved []byte) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(resolved))
 	d.UseNumber()

@@ -1,6 +1,7 @@
 // Package glossary says what one word of the program means: a word of its
-// screens, a metric, a check, a setting or a column of the tables. In goes a name as a person would type it, out come lines of a label
-// and a text, from the same rows that the pages in docs/ are made of.
+// screens, a metric, a check, a setting or a column of the tables. In goes a name as a
+// person would type it, out come lines of a label and a text, from the same rows that the
+// pages in docs/ are made of.
 package glossary
 
 import (

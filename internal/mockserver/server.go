@@ -52,8 +52,8 @@ func New(cfg Config) *Server {
 func (s *Server) now() int64 { return s.clock() }
 
 // asked is how long before at the server was asked for the first time, in whatever
-// way; 0 for what came before that and is looked at after it. A load of the model that began with the server would be over before a slow
-// client comes to see it.
+// way; 0 for what came before that and is looked at after it. A load of the model that
+// began with the server would be over before a slow client comes to see it.
 func (s *Server) asked(at int64) time.Duration {
 	s.first.CompareAndSwap(0, 1+at)
 	return time.Duration(max(0, 1+at-s.first.Load()))

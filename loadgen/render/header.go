@@ -81,8 +81,9 @@ type piece struct {
 }
 
 // headerOf is the header of every request, in AIPerf's order: who it is, the
-// user's lines, what the API wants, the key, and what is sent and asked for. A user's line takes the place of any other of its
-// name: a header that comes twice means to each server what it likes.
+// user's lines, what the API wants, the key, and what is sent and asked for. A user's line
+// takes the place of any other of its name: a header that comes twice means to each server
+// what it likes.
 func headerOf(e *schema.Endpoint, spec *endpoint.Spec) ([]piece, error) {
 	var b strings.Builder
 	session, keyHeader, keyPrefix := "X-Correlation-ID", "Authorization", "Bearer "

@@ -212,7 +212,8 @@ func (c *conn) close() {
 func (c *conn) resident() bool { return c.raw.ok() && c.t.tls == nil }
 
 // received takes b, which one read delivered; false ends the connection, whose
-// exchange, if it still has one, has got no answer: b was not asked for. A header in b is parsed to head, which belongs to the reader.
+// exchange, if it still has one, has got no answer: b was not asked for. A header in b is
+// parsed to head, which belongs to the reader.
 func (c *conn) received(b []byte, a arrival, head *wire.Head) bool {
 	o := c.cur.Load()
 	if o == nil {
