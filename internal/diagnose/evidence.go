@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/sinks"
 )
@@ -45,7 +46,7 @@ var wanted = func() map[string][]string {
 }()
 
 // server is the metric of a word of the vocabulary of servers.
-func server(word string) string { return "server_" + word }
+func server(word string) string { return telemetry.Tag(word) }
 
 // looks is the name under which a page's figures have how often it was read.
 const looks = "looks"

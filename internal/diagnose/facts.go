@@ -66,6 +66,9 @@ func Facts() []Fact {
 		}},
 		{"kv_median", "share", "of the KV cache in use, half of the time at least", needsKV, func(f *facts) float64 { return f.gauge("kv_use", "p50") }},
 		{"kv_most", "share", "of the KV cache in use, at most", needsKV, func(f *facts) float64 { return f.gauge("kv_use", "max") }},
+		{"kv_room", "requests", "how many more requests the free part of the KV cache would hold, each as large as those that ran", needsKV, func(f *facts) float64 {
+			return (1 - f.get("kv_most")) / (f.get("kv_most") / f.get("running_most"))
+		}},
 		{"preempted", "share", "times that a request lost its place in the KV cache / requests", needsKV, (*facts).preempted},
 		{"outside_ms", "ms", "what the client waits for the first token beyond what the server reports", needsPage, (*facts).outside},
 		{"outside_share", "share", "of the client's time to first token, the part that the server does not report", needsPage, func(f *facts) float64 { return f.get("outside_ms") / f.get("ttft_ms") }},

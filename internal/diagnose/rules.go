@@ -88,7 +88,7 @@ func Rules() []Rule {
 			Name: "other_clients", Title: "other clients use the server", Certainty: Shown, Cases: [][]Bound{{atLeast("foreign", 0.2)}},
 			Next: "measure while nothing else uses the server: its figures and this run's are of different loads", spoils: true,
 			says: func(f *facts) string {
-				return "other clients use this server: it finished " + f.told("foreign") + " more requests than this run's own"
+				return "other clients use this server: it finished " + f.told("foreign") + " more requests than this run has"
 			},
 			brief: func(*facts) string { return "other clients use the server" },
 		},
@@ -123,16 +123,19 @@ func Rules() []Rule {
 		},
 		{
 			Name: "kv_cache", Title: "the KV cache is full", Certainty: Likely, limited: true,
-			Cases: [][]Bound{{atLeast("preempted", 0.01), atLeast("kv_most", 0.9)}, {atLeast("kv_median", fullCache), queue[0], atLeast("waiting_median", 1)}},
+			Cases: [][]Bound{{atLeast("preempted", 0.01), atLeast("kv_most", 0.9)}, {atLeast("kv_median", fullCache), queue[0], atLeast("waiting_median", 1)}, {below("kv_room", 1), queue[0], atLeast("waiting_median", 1)}},
 			Firm:  []Bound{atLeast("preempted", 0.01), atLeast("kv_median", 0.9)},
 			Next:  "give the KV cache more memory (vLLM --gpu-memory-utilization, SGLang --mem-fraction-static) or a smaller type, shorten prompts and answers, or send fewer requests at once",
 			says: func(f *facts) string {
-				text := "the KV cache is full: " + f.told("kv_median") + " of it is in use half of the time"
+				text := "the KV cache is full: " + f.told("kv_median") + " of it was in use half of the time"
+				if f.get("kv_median") < 0.9 {
+					text = "the KV cache has no room for another request: up to " + f.told("kv_most") + " of it was in use"
+				}
 				if f.get("preempted") > 0 {
 					text += ", and a request lost its place in it " + short(f.get("preempted")) + " times on average"
 				}
 				if v := f.get("queue_share"); v >= queueLimit {
-					text += "; requests wait " + f.told("queue_share") + " of their time"
+					text += "; requests waited " + f.told("queue_share") + " of their time"
 				}
 				return text
 			},
@@ -140,23 +143,23 @@ func Rules() []Rule {
 		},
 		{
 			Name: "admission", Title: "requests wait for a slot", Certainty: Likely, limited: true,
-			Cases:  [][]Bound{append(slices.Clone(queue), atLeast("waiting_median", 1), atLeast("running_flat", flat), below("kv_most", fullCache))},
+			Cases:  [][]Bound{append(slices.Clone(queue), atLeast("waiting_median", 1), atLeast("running_flat", flat), atLeast("kv_room", 2))},
 			Unless: []Bound{atLeast("preempted", 0.01)},
 			Next:   "let the server run more at once (vLLM --max-num-seqs, SGLang --max-running-requests) and see whether throughput grows, or send fewer requests at once",
 			says: func(f *facts) string {
-				return fmt.Sprintf("requests wait for a slot: the server runs at most %s at once, %s wait on average, and waiting is %s of a request's time",
+				return fmt.Sprintf("requests wait for a slot: at most %s ran at once, %s waited on average, and waiting was %s of a request's time",
 					short(f.get("running_most")), short(f.get("waiting")), f.told("queue_share"))
 			},
 			brief: func(f *facts) string {
-				return fmt.Sprintf("requests wait for a slot (at most %s run at once)", short(f.get("running_most")))
+				return fmt.Sprintf("requests wait for a slot (at most %s ran at once)", short(f.get("running_most")))
 			}, covers: []string{"queue"},
 		},
 		{
-			Name: "front_end", Title: "time is spent in front of the engine", Certainty: Shown, limited: true, beside: true,
+			Name: "front_end", Title: "time is spent outside the engine", Certainty: Shown, limited: true, beside: true,
 			Cases: [][]Bound{{atLeast("outside_share", 0.2), atLeast("outside_ms", 1)}},
-			Next:  "compare with a run on the server's own machine: if the time stays, it is the server's front end (tokenizer, HTTP, router), else the network",
+			Next:  "compare with a run on the server's own machine: if the time stays, it is the server's front end (tokenizer, HTTP, router, parsers of answers), else the network",
 			says: func(f *facts) string {
-				text := fmt.Sprintf("%s of the time to first token is spent in front of the engine: the client waits %s, the engine reports %s",
+				text := fmt.Sprintf("%s of the time to first token is spent outside the engine: the client waits %s, the engine reports %s",
 					f.told("outside_share"), f.told("ttft_ms"), words.Millis(f.get("ttft_ms")-f.get("outside_ms")))
 				if f.get("outside_growth") >= 2 {
 					text += "; that time grows with the load, so it is not the distance alone"
@@ -164,7 +167,7 @@ func Rules() []Rule {
 				return text
 			},
 			brief: func(f *facts) string {
-				return "part of the time to first token (" + f.told("outside_share") + ") is spent in front of the engine"
+				return "part of the time to first token (" + f.told("outside_share") + ") is spent outside the engine"
 			},
 		},
 		{
@@ -172,11 +175,11 @@ func Rules() []Rule {
 			Cases: [][]Bound{{atLeast("prefill_use", 0.6), below("prefill_use", 1.2), below("gain_next", grows)}, {atLeast("prefill_use", 0.6), below("prefill_use", 1.2), below("gain_last", grows)}},
 			Next:  "shorten the prompts, or let them share prefixes; if half the prompt at the same load doubles throughput, this is shown",
 			says: func(f *facts) string {
-				return fmt.Sprintf("reading prompts takes about %s of the server's time: %s requests/s × %s each (measured at concurrency 1)",
+				return fmt.Sprintf("reading prompts takes about %s of one engine's time: %s requests/s × %s each (measured at concurrency 1)",
 					f.told("prefill_use"), short(f.get("rate")), f.told("prompt_ms"))
 			},
 			brief: func(f *facts) string {
-				return "reading prompts takes most of the server's time (" + f.told("prefill_use") + ")"
+				return "reading prompts takes most of one engine's time (" + f.told("prefill_use") + ")"
 			}, covers: []string{"queue"},
 		},
 		{
@@ -185,8 +188,8 @@ func Rules() []Rule {
 			Unless: []Bound{atLeast("queue_share", queueLimit), atLeast("preempted", 0.01)},
 			Next:   "look at the GPU: memory bandwidth in use (DRAM active) and power say which part of it is the limit",
 			says: func(f *facts) string {
-				return fmt.Sprintf("making tokens takes the server's time: one takes %s, and %s at the lowest load; nothing waits, and prompts take %s of the time",
-					f.told("itl_ms"), words.Millis(f.lowest.get("itl_ms")), f.told("prefill_use"))
+				return fmt.Sprintf("making tokens takes the server's time: one takes %s, and %s at the lowest load; requests wait %s of their time, and prompts take %s of it",
+					f.told("itl_ms"), words.Millis(f.lowest.get("itl_ms")), f.told("queue_share"), f.told("prefill_use"))
 			},
 			brief: func(f *facts) string {
 				return "making tokens takes the server's time (" + f.told("itl_ms") + " each)"
@@ -230,7 +233,7 @@ func Rules() []Rule {
 			Next:   "a higher load shows where the limit is",
 			says: func(f *facts) string {
 				if f.get("kept_up") == 1 {
-					return fmt.Sprintf("the server is not the limit: it answered all of %s requests/s, and requests wait %s of their time", short(f.cell.Rate), f.told("queue_share"))
+					return fmt.Sprintf("the server is not the limit: it kept up with %s requests/s, and requests wait %s of their time", short(f.cell.Rate), f.told("queue_share"))
 				}
 				from, to := f.lower, f
 				if !(f.get("gain") >= grows) {

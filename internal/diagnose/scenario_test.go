@@ -19,6 +19,7 @@ type scenario struct {
 	isl    int
 	osl    int
 	n      int // requests of a run
+	spread int // of the prompts' lengths: standard deviation in tokens
 	more   string
 	want   []string // by load: the finding
 	says   []string // parts of the sentence for all
@@ -34,13 +35,13 @@ func (s scenario) text() string {
 	return fmt.Sprintf(`benchmark:
   models: demo
   endpoint: {url: "mock:?%s", streaming: true}
-  datasets: [{name: main, type: synthetic, prompts: {isl: %d, osl: %d}}]
+  datasets: [{name: main, type: synthetic, prompts: {isl: {mean: %d, stddev: %d}, osl: %d}}]
   phases: [{name: profiling, %s}]
   tokenizer: {name: builtin}
 sweep: {parameters: {phases.profiling.%s: %s}}
 random_seed: 1
 allow_invalid: true
-%s`, s.server, s.isl, s.osl, phase, axis, loads, s.more)
+%s`, s.server, s.isl, s.spread, s.osl, phase, axis, loads, s.more)
 }
 
 // Each rule says the right thing of a server that makes it true, and of one that nearly
@@ -50,7 +51,7 @@ func TestScenarios(t *testing.T) {
 	for _, s := range []scenario{
 		{
 			name: "16 slots", server: "step=5ms&batch=16&prefill=2us&kv_blocks=100000", loads: []int{1, 8, 32, 64}, isl: 64, osl: 32, n: 300,
-			want: []string{"not_bound", "not_bound", "admission", "admission"}, says: []string{"at most 16 run at once", "from concurrency 32 on; below that the server is not the limit"},
+			want: []string{"not_bound", "not_bound", "admission", "admission"}, says: []string{"at most 16 ran at once", "from concurrency 32 on; below that the server is not the limit"},
 		},
 		{
 			name: "as many slots as requests", server: "step=5ms&batch=16&prefill=2us&kv_blocks=100000", loads: []int{1, 8, 16}, isl: 64, osl: 32, n: 250,
@@ -94,7 +95,7 @@ func TestScenarios(t *testing.T) {
 		},
 		{
 			name: "an open loop that the server keeps up with", server: "step=5ms&batch=16&prefill=2us&kv_blocks=100000", open: true, loads: []int{20}, isl: 64, osl: 32, n: 400,
-			want: []string{"not_bound"}, says: []string{"it answered all of 20"},
+			want: []string{"not_bound"}, says: []string{"it kept up with 20 requests/s, and requests wait"},
 		},
 		{
 			name: "an open loop that it does not keep up with", server: "step=5ms&batch=16&prefill=2us&kv_blocks=100000", open: true, loads: []int{20, 200}, isl: 64, osl: 32, n: 600,

@@ -14,6 +14,7 @@ import (
 	"aiperf.dev/aiperf/internal/docgen"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/suggest"
+	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
@@ -60,12 +61,22 @@ func unknown(kind, name, near string) error {
 	return diag.New("no "+kind+" is called "+name, hint)
 }
 
-func metricNames() []string { return slices.Sorted(slices.Values(metrics.Tags())) }
+func metricNames() []string {
+	names := slices.Clone(metrics.Tags())
+	for _, w := range telemetry.AllWords() {
+		names = append(names, telemetry.Tag(w.Name))
+	}
+	slices.Sort(names)
+	return names
+}
 
 func metric(name string) ([][]Line, error) {
 	m, ok := metrics.Lookup(strings.ToLower(name))
 	if !ok { // as a heading has it
 		m, ok = headed(name)
+	}
+	if lines := told(strings.ToLower(name)); !ok && lines != nil {
+		return [][]Line{lines}, nil
 	}
 	if !ok { // ttft, tpot, e2e …
 		near := metrics.Suggest(name)
@@ -109,6 +120,37 @@ func metric(name string) ([][]Line, error) {
 		out = append(out, Line{"elsewhere", m.Elsewhere})
 	}
 	return [][]Line{out}, nil
+}
+
+// told is a figure of a server, by what the tables call it.
+func told(tag string) []Line {
+	for _, w := range telemetry.AllWords() {
+		if telemetry.Tag(w.Name) != tag {
+			continue
+		}
+		unit := w.Unit
+		if unit == "" {
+			unit = "a count"
+		}
+		out := []Line{
+			{tag, w.Doc},
+			{"unit", unit},
+			{"values", strings.Join(w.Stats(), ", ")},
+			{"window", "the profiling phase as a whole (full), and the steady window, where there is one"},
+			{"found", "in the table metrics, of each server's page of metrics (column part); aiperf diagnose reads it"},
+		}
+		var names []string
+		for _, m := range telemetry.Meanings() {
+			if m.Word == w.Name && !slices.Contains(names, m.Metric) {
+				names = append(names, m.Metric)
+			}
+		}
+		if len(names) > 0 {
+			out = append(out, Line{"elsewhere", strings.Join(names, ", ")})
+		}
+		return out
+	}
+	return nil
 }
 
 // headed is the metric that a heading or a title calls so.

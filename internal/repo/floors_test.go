@@ -29,11 +29,11 @@ internal/compat: internal/argv internal/diag loadgen/endpoint schema
 internal/alarm:
 internal/decimal:
 internal/diag:
-internal/diagnose: internal/diag internal/metrics internal/resultdir internal/validity internal/words schema sinks sweep
+internal/diagnose: internal/diag internal/metrics internal/resultdir internal/telemetry internal/validity internal/words schema sinks sweep
 internal/docgen: *
 internal/faults: *
 internal/faultserver:
-internal/glossary: internal/diag internal/docgen internal/metrics internal/suggest runner/verdict schema sinks sweep
+internal/glossary: internal/diag internal/docgen internal/metrics internal/suggest internal/telemetry runner/verdict schema sinks sweep
 internal/leak:
 internal/race:
 internal/header:

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -33,6 +34,52 @@ func Words() []Word {
 		{"itl", "seconds", Histogram, "time between tokens"},
 		{"e2e", "seconds", Histogram, "time from a request to the end of its answer"},
 	}
+}
+
+// Ratio is a word that follows from two others: Part ÷ Whole, both as they grew over a
+// window.
+type Ratio struct {
+	Word
+	Part, Whole string
+}
+
+// Ratios are the words that no server needs to say.
+func Ratios() []Ratio {
+	share := func(name, part, whole, doc string) Ratio {
+		return Ratio{Word{name, "ratio", Gauge, doc}, part, whole}
+	}
+	return []Ratio{
+		share("prefix_hit_rate", "prefix_hits", "prefix_queries", "share of the prompt tokens that the prefix cache had"),
+		share("spec_accept", "spec_accepted", "spec_drafted", "share of the drafted tokens that were accepted"),
+		share("queue_share", "queue_time", "e2e", "of a request's time at the server, the part in which it waits for its turn"),
+		share("prefill_share", "prefill_time", "e2e", "of a request's time at the server, the part in which its prompt is read"),
+		share("decode_share", "decode_time", "e2e", "of a request's time at the server, the part in which tokens are made"),
+	}
+}
+
+// AllWords are the vocabulary with what follows from it.
+func AllWords() []Word {
+	all := Words()
+	for _, r := range Ratios() {
+		all = append(all, r.Word)
+	}
+	return all
+}
+
+// Tag is what tables call a word of the vocabulary.
+func Tag(word string) string { return "server_" + word }
+
+// Stats are the statistics that a figure of the word has over a window.
+func (w *Word) Stats() []string {
+	switch {
+	case slices.ContainsFunc(Ratios(), func(r Ratio) bool { return r.Name == w.Name }):
+		return []string{"avg"}
+	case w.Type == Counter:
+		return []string{"sum", "rate"}
+	case w.Type == Histogram:
+		return []string{"count", "sum", "avg", "p50", "p90", "p99"}
+	}
+	return []string{"avg", "min", "max", "p50", "p90", "p99"}
 }
 
 // Fold is how the values of one metric are made one figure of a server.

@@ -92,7 +92,7 @@ func (r *Readings) Window(from, to int64) (out []Figure) {
 				}
 			}
 		}
-		out = append(out, shares(out, source)...)
+		out = append(out, ratios(out, source)...)
 	}
 	return out
 }
@@ -137,26 +137,28 @@ func (r *readings) figure(m Meaning, w Word, from, to int64) (Figure, bool) {
 	return f, len(f.Stats) > 0
 }
 
-// shares are the ratios of a source's counters: of what was looked up, how much was found.
-func shares(figures []Figure, source string) (out []Figure) {
+// ratios are the words of a source that follow from others.
+func ratios(figures []Figure, source string) (out []Figure) {
 	sum := func(word string) (Figure, float64) {
 		for _, f := range figures {
-			if f.Source == source && f.Word.Name == word {
-				return f, f.Stats[0].Value
+			if f.Source != source || f.Word.Name != word {
+				continue
+			}
+			for _, s := range f.Stats {
+				if s.Name == "sum" {
+					return f, s.Value
+				}
 			}
 		}
 		return Figure{}, 0
 	}
-	for _, s := range []struct{ name, part, whole, doc string }{
-		{"prefix_hit_rate", "prefix_hits", "prefix_queries", "share of the prompt tokens that the prefix cache had"},
-		{"spec_accept", "spec_accepted", "spec_drafted", "share of the drafted tokens that were accepted"},
-	} {
-		f, part := sum(s.part)
-		_, whole := sum(s.whole)
-		if f.Source == "" || !(whole > 0) {
+	for _, r := range Ratios() {
+		f, part := sum(r.Part)
+		_, whole := sum(r.Whole)
+		if f.Source == "" || !(whole > 0) || part > whole { // they are of other requests
 			continue
 		}
-		f.Word, f.Stats = Word{s.name, "ratio", Gauge, s.doc}, []Stat{known("avg", part/whole)}
+		f.Word, f.Stats, f.Method = r.Word, []Stat{known("avg", part/whole)}, "increase"
 		out = append(out, f)
 	}
 	return out
