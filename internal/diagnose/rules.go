@@ -155,22 +155,6 @@ func Rules() []Rule {
 			}, covers: []string{"queue"},
 		},
 		{
-			Name: "front_end", Title: "time is spent outside the engine", Certainty: Shown, limited: true, beside: true,
-			Cases: [][]Bound{{atLeast("outside_share", 0.2), atLeast("outside_ms", 1)}},
-			Next:  "compare with a run on the server's own machine: if the time stays, it is the server's front end (tokenizer, HTTP, router, parsers of answers), else the network",
-			says: func(f *facts) string {
-				text := fmt.Sprintf("%s of the time to first token is spent outside the engine: the client waits %s, the engine reports %s",
-					f.told("outside_share"), f.told("ttft_ms"), words.Millis(f.get("ttft_ms")-f.get("outside_ms")))
-				if f.get("outside_growth") >= 2 {
-					text += "; that time grows with the load, so it is not the distance alone"
-				}
-				return text
-			},
-			brief: func(f *facts) string {
-				return "part of the time to first token (" + f.told("outside_share") + ") is spent outside the engine"
-			},
-		},
-		{
 			Name: "prefill", Title: "prompts take the server's time", Certainty: Likely, limited: true,
 			Cases: [][]Bound{{atLeast("prefill_use", 0.6), below("prefill_use", 1.2), below("gain_next", grows)}, {atLeast("prefill_use", 0.6), below("prefill_use", 1.2), below("gain_last", grows)}},
 			Next:  "shorten the prompts, or let them share prefixes; if half the prompt at the same load doubles throughput, this is shown",
@@ -218,15 +202,6 @@ func Rules() []Rule {
 			},
 		},
 		{
-			Name: "overloaded", Title: "the server does not keep up, why is not known", Certainty: Shown, limited: true, checked: true,
-			Cases: [][]Bound{{below("kept_up", 1)}},
-			says: func(f *facts) string {
-				return fmt.Sprintf("the server does not keep up: it answers %s of %s requests/s", short(f.get("rate")), short(f.cell.Rate))
-			},
-			brief: func(*facts) string { return "the server does not keep up" },
-			ask:   (*facts).lacking,
-		},
-		{
 			Name: "not_bound", Title: "not bound: more load is possible", Certainty: Likely,
 			Cases:  [][]Bound{{atLeast("gain", grows), below("queue_share", queueLimit)}, {atLeast("gain_next", grows), below("queue_share", queueLimit)}, {atLeast("kept_up", 1), below("queue_share", queueLimit)}},
 			Unless: []Bound{atLeast("preempted", 0.01), atLeast("kv_most", fullCache)},
@@ -243,6 +218,31 @@ func Rules() []Rule {
 					short(to.cell.Load/from.cell.Load), short(to.get("rate")/from.get("rate")), f.told("queue_share"))
 			},
 			brief: func(*facts) string { return "the server is not the limit" },
+		},
+		{
+			Name: "front_end", Title: "time is spent outside the engine", Certainty: Shown, limited: true, beside: true,
+			Cases: [][]Bound{{atLeast("outside_share", 0.2), atLeast("outside_ms", 1)}},
+			Next:  "compare with a run on the server's own machine: if the time stays, it is the server's front end (tokenizer, HTTP, router, parsers of answers), else the network",
+			says: func(f *facts) string {
+				text := fmt.Sprintf("%s of the time to first token is spent outside the engine: the client waits %s, the engine reports %s",
+					f.told("outside_share"), f.told("ttft_ms"), words.Millis(f.get("ttft_ms")-f.get("outside_ms")))
+				if f.get("outside_growth") >= 2 {
+					text += "; that time grows with the load, so it is not the distance alone"
+				}
+				return text
+			},
+			brief: func(f *facts) string {
+				return "part of the time to first token (" + f.told("outside_share") + ") is spent outside the engine"
+			},
+		},
+		{
+			Name: "overloaded", Title: "the server does not keep up, why is not known", Certainty: Shown, limited: true, checked: true,
+			Cases: [][]Bound{{below("kept_up", 1)}},
+			says: func(f *facts) string {
+				return fmt.Sprintf("the server does not keep up: it answers %s of %s requests/s", short(f.get("rate")), short(f.cell.Rate))
+			},
+			brief: func(*facts) string { return "the server does not keep up" },
+			ask:   (*facts).lacking,
 		},
 		{
 			Name: "not_known", Title: "not known", Certainty: NotKnown, Cases: [][]Bound{{}},
