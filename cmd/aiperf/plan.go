@@ -31,7 +31,7 @@ they take.
 		{Name: "cells", Doc: "list every cell"},
 		{Name: "schedule", Arg: "N", Doc: "print when the first N requests of each phase are due"},
 		{Name: "detect", Arg: "SHARE", Doc: "show how many trials find a change of that size, such as 5%"},
-		{Name: "from", Arg: "DIR", Doc: "past result from which to take how much trials vary (with --detect)"},
+		{Name: "from", Arg: "DIR", Doc: "with --detect: past result whose trials show how much they vary"},
 		{Name: "done", Arg: "DIR", Doc: "show how much of the plan DIR already holds"},
 	},
 	settings: true, files: true,

@@ -72,8 +72,8 @@ into the same charts; directories that AIPerf wrote work too.
 
 // expenseFlags say what no result holds and the chart of costs needs.
 var expenseFlags = []argv.Switch{
-	{Name: "price", Arg: "N", Doc: "price per hour of the servers, in any currency; draws the cost of tokens"},
-	{Name: "watts", Arg: "N", Doc: "mean power of the servers in watts; draws the energy per token"},
+	{Name: "price", Arg: "N", Doc: "price of all servers per hour, in any currency; adds a chart of the cost per token"},
+	{Name: "watts", Arg: "N", Doc: "mean power of all servers in watts; adds a chart of the energy per token"},
 }
 
 // expense is what those flags say.
