@@ -101,6 +101,7 @@ func (b *books) skip(why string, n int64) {
 // sum fills in what was done.
 func (b *books) sum(res *PhaseResult, now int64) {
 	res.End, res.Issued, res.Skipped, res.Unsent = b.lastEnd, b.issued, b.skipped, b.unsent
+	res.Answered = b.lastWhole
 	res.HeldUp = b.heldUp.Load()
 	res.Gauge = b.requests.result(now, b.lastWhole)
 	if b.thinking {

@@ -312,3 +312,25 @@ func TestInterruptedSeamlessPhases(t *testing.T) {
 		}
 	}
 }
+
+// A client that stood still over the end reads what was answered in time before it cuts
+// anything off: it would book its own standstill as the server's.
+func TestAnsweredInTimeIsNotCut(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		latency time.Duration
+		ok, cut int64
+	}{
+		{30 * msec, 6, 0}, // the last two are answered at 90 ms
+		{time.Hour, 0, 2},
+	} {
+		w := &world{kernel: true, latency: fixedLatency(c.latency), at: map[time.Duration]func(*driver){}}
+		for when, do := range stalled(75*msec, 300*msec) {
+			w.at[when] = func(*driver) { do(w) }
+		}
+		out := w.play(t, job(t, schema.Phase{Type: "concurrency", Concurrency: 2, Duration: schema.Seconds(0.1), GracePeriod: schema.Seconds(0)}))
+		if p := out.result.Phases[0]; p.OK != c.ok || p.Cut != c.cut {
+			t.Errorf("answers of %v: ok %d, cut %d; want %d, %d", c.latency, p.OK, p.Cut, c.ok, c.cut)
+		}
+	}
+}

@@ -41,6 +41,9 @@ func (p *phase) halt(why string, now int64) {
 // endIfDue cancels what outlived its grace, and notices the end.
 func (p *phase) endIfDue(now int64) {
 	s, b := &p.stops, &p.books
+	if late := now - s.cut; late >= unread/10 && !s.awaited && !s.isCut {
+		s.cut, s.awaited = later(now, unread), true // what was answered in time is read first
+	}
 	if now >= s.cut && !s.isCut {
 		s.cutTried = min(s.cutTried, now)
 		p.cutOff()

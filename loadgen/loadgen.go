@@ -106,7 +106,8 @@ type Result struct {
 type PhaseResult struct {
 	Name                       string
 	Warmup                     bool
-	Start, End                 int64            // phase start; last request complete
+	Start, End                 int64            // phase start; last request over
+	Answered                   int64            // the last that was not cut off was over; record.None without one
 	Issued                     int64            // requests that were sent or failed in the attempt
 	OK, Failed, CancelledCount int64            // CancelledCount: on purpose
 	Cut                        int64            // of the sent ones, those that the end of the phase cut off

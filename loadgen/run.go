@@ -364,6 +364,10 @@ func closers(s transport.Stats) (notes []string) {
 		notes = append(notes, name+" closes the connections that it says it keeps: each request got a fresh one from then on ("+
 			words.Count(s.Resent, "request")+" sent once more; connection_reuse: never says so beforehand)")
 	}
+	for _, u := range s.Unasked {
+		notes = append(notes, u.Target+" sent more than it was asked for on "+words.Count(u.Answers, "connection")+
+			": what closely follows an answer may have been taken for the answer to the next request")
+	}
 	for _, o := range s.Older {
 		notes = append(notes, o.Target+" answered in HTTP/1.1 though http: 2 was asked for: "+words.Count(o.Answers, "answer")+
 			" of it; what was measured is HTTP/1.1")

@@ -37,6 +37,7 @@ type stops struct {
 	cut      int64 // what is still on the wire is cancelled here
 	cutTried int64 // when that was first tried, never before
 	isCut    bool
+	awaited  bool // this client noticed late that it was time, and waited for what was to be read
 }
 
 // defaultGrace is how long a measured phase waits for answers after its end.

@@ -80,6 +80,7 @@ func TestMistakeFarIntoAFile(t *testing.T) {
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	run := decide.Outcome{}
+	run.OK = 1
 	failed := decide.Outcome{Err: "connection refused"}
 	plan := func(allowInvalid bool) *sweep.Plan {
 		return &sweep.Plan{Experiment: schema.Experiment{AllowInvalid: allowInvalid}}
@@ -90,6 +91,7 @@ func TestExitCodes(t *testing.T) {
 		want diag.Code
 	}{
 		{"all well", Result{Outcomes: []decide.Outcome{run}}, 0},
+		{"not one answer, for all were cut off", Result{Outcomes: []decide.Outcome{{}}}, 1},
 		{"nothing measured", Result{Outcomes: []decide.Outcome{failed}}, 1},
 		{"nothing measured of a damaged file", Result{Outcomes: []decide.Outcome{failed}, Failures: map[string]error{"": &onerun.InputError{Err: io.EOF}}}, 2},
 		{"nothing measured of two, one by a damaged file", Result{Outcomes: []decide.Outcome{failed, {Run: sweep.Run{ID: "b"}, Err: "refused"}}, Failures: map[string]error{"": &onerun.InputError{Err: io.EOF}, "b": io.EOF}}, 1},

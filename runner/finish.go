@@ -387,7 +387,7 @@ func (res *Result) ExitCode() diag.Code {
 		return diag.Usage
 	case res.Search != nil && !res.LostRecords():
 		return res.searchExit()
-	case ran == 0 || failed == ran || broken > 0 || res.LostRecords():
+	case ran == 0 || failed == ran || broken > 0 || res.LostRecords() || !res.Measured():
 		return diag.Failed
 	case res.invalid() && !res.Plan.Experiment.AllowInvalid:
 		return diag.Invalid

@@ -118,6 +118,8 @@ func FailedHint(ctx context.Context, e verdict.ErrorCount, b *schema.Benchmark) 
 	switch {
 	case overTLS(ctx, e, how):
 		return "the server speaks TLS there: --url " + strings.Replace(base, "http://", "https://", 1)
+	case how.HTTP2 && e.Cause == "reset":
+		return "does the server speak HTTP/2 without TLS? HTTP/1.1 is the default: leave --http out"
 	case e.Cause == "html":
 		return "is " + base + " an inference server? the URL is its base address, such as http://localhost:8000"
 	case e.HTTP == http.StatusUnauthorized, e.HTTP == http.StatusForbidden:
@@ -146,6 +148,7 @@ func overTLS(ctx context.Context, e verdict.ErrorCount, how transport.Config) bo
 	}
 	ctx, stop := context.WithTimeout(ctx, hintTimeout)
 	defer stop()
+	how.HTTP2 = false // a server of HTTP/1.1 answers its preface with something else, too
 	return transport.SpeaksTLS(ctx, how)
 }
 

@@ -72,6 +72,7 @@ type PhaseReport struct {
 	Warmup      bool             `json:"warmup"`
 	Start       int64            `json:"start_ns"`
 	End         int64            `json:"end_ns"`
+	Answered    *int64           `json:"answered_ns,omitempty"` // when the last request was over that was not cut off; absent where there is none
 	Issued      int64            `json:"issued"`
 	OK          int64            `json:"ok"`
 	Failed      int64            `json:"failed"`
@@ -134,6 +135,9 @@ func reportPhase(p loadgen.PhaseResult) PhaseReport {
 		Cancelled: p.CancelledCount, Cut: p.Cut, Unsent: p.Unsent, Skipped: p.Skipped, Stop: p.Stop, Target: p.Target, Rate: p.Rate,
 		Open: !p.Closed, Branches: p.Branches, MeanFlight: metrics.OrNil(p.Gauge.Mean), HeldShare: metrics.OrNil(p.Gauge.HeldShare),
 	}
+	if p.Answered != record.None {
+		r.Answered = &p.Answered
+	}
 	if g := p.Gauge; g.SteadyStart != record.None && g.SteadyEnd > g.SteadyStart {
 		r.SteadyStart, r.SteadyEnd = &g.SteadyStart, &g.SteadyEnd
 	}
@@ -155,8 +159,8 @@ func (r *RunReport) Broken() string {
 	return r.Aborted
 }
 
-// window is where the profiling phases of the run begin and end; ok is false
-// when there was none.
+// window is where the profiling phases of the run begin and end, which a request that
+// was cut off does not stretch; ok is false when there was none.
 func (r *RunReport) window() (start, end int64, ok bool) {
 	for _, p := range r.Phases {
 		if p.Warmup {
@@ -165,7 +169,11 @@ func (r *RunReport) window() (start, end int64, ok bool) {
 		if !ok || p.Start < start {
 			start = p.Start
 		}
-		end, ok = max(end, p.End), true
+		last := p.End
+		if p.Answered != nil {
+			last = *p.Answered
+		}
+		end, ok = max(end, last), true
 	}
 	return start, end, ok
 }

@@ -118,6 +118,8 @@ func (res *Result) single(r *report.Report) {
 		r.Steady = &o.Summaries[1]
 		start, end, _ := rep.steady()
 		r.SteadyFor = time.Duration(end - start)
+		start, end, _ = rep.window()
+		r.FullFor = time.Duration(end - start)
 	}
 	var client []string
 	if h := rep.Host; h.CPUSeconds != nil && h.WallSeconds > 0 {

@@ -401,6 +401,9 @@ func (cl *Client) Stats() Stats {
 		if n := t.pool.endless.Load(); n > 0 {
 			s.Endless = append(s.Endless, Answers{Target: t.name, Answers: n})
 		}
+		if n := t.pool.unasked.Load(); n > 0 {
+			s.Unasked = append(s.Unasked, Answers{Target: t.name, Answers: n})
+		}
 		if n := t.older.Load(); n > 0 {
 			s.Older = append(s.Older, Answers{Target: t.name, Answers: n})
 		}

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -216,8 +217,11 @@ func (c *conn) resident() bool { return c.raw.ok() && c.t.tls == nil }
 // parsed to head, which belongs to the reader.
 func (c *conn) received(b []byte, a arrival, head *wire.Head) bool {
 	o := c.cur.Load()
-	if o == nil {
-		return false // nobody asked for anything
+	if o == nil { // nobody asked for anything
+		if c.served && len(bytes.TrimSpace(b)) > 0 {
+			c.t.pool.unasked.Add(1)
+		}
+		return false
 	}
 	o.mu.Lock() // waits for the write that is being made
 	mine, killed := o.c == c, o.kill.isSet()

@@ -260,3 +260,25 @@ func TestAddressesTakeTurns(t *testing.T) {
 		t.Errorf("requests by address: %v, want none more for the second", got)
 	}
 }
+
+// A server that sends a second answer to one request shifts all that follow on its
+// connection, as far as anybody can tell; so what comes when nothing was asked is told.
+func TestUnaskedAnswerIsTold(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, extra string
+		want        int
+	}{{"an answer", fs.JSON("{}"), 1}, {"an empty line", "\r\n", 0}} {
+		over, gone := make(chan struct{}), make(chan struct{})
+		s := fs.Start(t, fs.Script{fs.Read(), fs.Send(fs.JSON("{}")), fs.Wait(over), fs.Send(c.extra), fs.UntilClosed(), fs.Tell(gone)})
+		r := open(t, s.URL())
+		if x := r.do(); x.Status != record.OK {
+			t.Fatalf("%s %s", x.Status, x.ErrorText)
+		}
+		over <- struct{}{}
+		<-gone // the connection is closed, whatever it was
+		if got := r.Stats().Unasked; len(got) != c.want {
+			t.Errorf("%s that nobody asked for: %v", c.name, got)
+		}
+	}
+}

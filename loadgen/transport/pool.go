@@ -19,6 +19,7 @@ type pool struct {
 
 	endless atomic.Int64 // answers with a mark at their end whose body did not end
 	ends    atomic.Bool  // a body ended after its mark
+	unasked atomic.Int64 // connections that brought something after an answer, when nothing was asked
 }
 
 // endlessAlways is how many bodies a server must have left open after the mark,

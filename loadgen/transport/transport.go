@@ -139,6 +139,7 @@ type Stats struct {
 	StampError StampError
 	Closers    []string  // targets that close kept connections so often that each request gets a fresh one
 	Endless    []Answers // targets that left bodies open after the mark of their end: these were ended at it, their connections closed
+	Unasked    []Answers // targets that sent something after an answer, when nothing was asked
 	Older      []Answers // targets that answered in HTTP/1.1 where HTTP/2 was asked for
 	Stamps     string    // "kernel" or "application": the best kind any target gets
 	Exact      int64     // events whose arrival is known

@@ -355,6 +355,26 @@ func TestClientThatStoodStill(t *testing.T) {
 	}
 }
 
+// What a cap held back, as asked, is not explained by this machine; what this program did
+// not send is. And requests that were cut off are missing in the request rate.
+func TestWhatACapHoldsBackHasNoCauseHere(t *testing.T) {
+	t.Parallel()
+	for why, want := range map[string]int{"on_cap": 0, "client_late": 1} {
+		w := clean()
+		open(w)
+		w.host.Hiccup.Lost = 0.2
+		w.result.Phases[0].Due, w.result.Phases[0].Unsent, w.result.Phases[0].Skipped = 250, 50, map[string]int64{why: 50}
+		if f := w.judge(nil)["offered_rate"]; f.Verdict == Valid || len(f.Because) != want {
+			t.Errorf("%s: %s, because %v; want %d causes", why, f.Verdict, f.Because, want)
+		}
+	}
+	w := clean()
+	fail(40, record.Cut)(w)
+	if f := w.judge(nil)["censored"]; f.Taints["request_throughput"] != validity.Doubtful {
+		t.Errorf("40 of 200 were cut off, and the request rate is %q", f.Taints["request_throughput"])
+	}
+}
+
 // replayed makes them a trace of 20/s in which each waited 300 ms for the only slot.
 func replayed(w *world) {
 	open(w)

@@ -24,13 +24,6 @@ const (
 	mostForeign = 120
 )
 
-// clientErrorsID is the check whose finding says why itself: no state of the
-// machine explains it.
-const (
-	clientErrorsID = "client_errors"
-	sinkID         = "sink"
-)
-
 // harms ask by how much a number that is reported is wrong through us.
 var harms = []Check{
 	{
@@ -82,7 +75,7 @@ var harms = []Check{
 		Read: perPhase(flowBalance),
 	},
 	{
-		ID: sinkID, Limits: "INVALID above 0", Try: "free disk space, then run with --resume",
+		ID: "sink", Limits: "INVALID above 0", Try: "free disk space, then run with --resume",
 		Kind: Harm, Unit: "records", Touches: all, Reads: "the engine's and the journal's counts of records",
 		Doc:  "records that were not written to the journal; must be 0",
 		Read: sink,
@@ -94,7 +87,7 @@ var harms = []Check{
 		Read: clock,
 	},
 	{
-		ID: clientErrorsID, Limits: "DEGRADED above 0, INVALID above 0.001", Try: "look at error_message in the requests table: descriptors (ulimit -n), ports, name resolution",
+		ID: "client_errors", Limits: "DEGRADED above 0, INVALID above 0.001", Try: "look at error_message in the requests table: descriptors (ulimit -n), ports, name resolution",
 		Kind: Harm, Unit: "ratio", Touches: all, Reads: "how requests ended",
 		Doc:  "share of requests that failed because of this program or its machine (descriptors, ports, name resolution)",
 		Read: perPhase(clientErrors),
@@ -203,7 +196,7 @@ func offeredRate(p *PhaseEvidence) (out []Reading) {
 	due := words.Count(p.Result.Due, "request")
 	all := lost(p.Result.Unsent, fmt.Sprintf("%d of %s that were due were never sent", p.Result.Unsent, due))
 	if p.Result.Skipped["on_cap"] > 0 || p.Result.Skipped["stopped"] > 0 {
-		all.Fail = never // a cap held them back
+		all.Fail, all.Told = never, true // a cap held them back, as asked
 	}
 	out = append(out, all)
 	if n := p.Result.Skipped[clientLate]; n > 0 {
@@ -455,7 +448,7 @@ func sink(e *Evidence) []Reading {
 		detail += ": " + words.Line(e.SinkError)
 	}
 	return []Reading{{
-		Value: float64(lost), Warn: never, Fail: 0, Detail: detail,
+		Value: float64(lost), Warn: never, Fail: 0, Detail: detail, Told: true,
 		Try: "free disk space, then run with --resume",
 	}}
 }
@@ -515,7 +508,7 @@ func clientErrors(p *PhaseEvidence) (Reading, bool) {
 		return Reading{}, false
 	}
 	r := Reading{
-		Value: float64(p.ClientFaults) / float64(n), Warn: 0, Fail: 0.001,
+		Value: float64(p.ClientFaults) / float64(n), Warn: 0, Fail: 0.001, Told: true,
 		Detail: fmt.Sprintf("%d of %s failed because of this program or its machine", p.ClientFaults, words.Count(n, "request")),
 		Try:    "look at error_message in the requests table: descriptors (ulimit -n), ports, name resolution",
 	}

@@ -41,6 +41,7 @@ type Finding struct {
 	Try     string   `json:"try,omitempty"`     // what to do about it
 	Taints  Touched  `json:"taints,omitempty"`  // the numbers that it touches, and how badly
 	places  []place  // where it does, of a finding over a plan
+	told    bool     // as of its reading
 }
 
 // place is what a reading touches, and in which runs of the plan; nil: in all.
@@ -67,6 +68,7 @@ type Reading struct {
 	Touches           []string // the metrics in doubt, or single statistics of them ("inter_token_latency.p90"); nil for the check's
 	At                []Spot   // the runs of the plan in which they are; nil for all
 	Mild              bool     // it marks the metrics and leaves the verdict alone
+	Told              bool     // its words say why: nothing else that was seen explains it
 	asked             bool     // the experiment set the limit: it counts whatever the kind
 }
 
@@ -157,7 +159,7 @@ func explain(found []Finding) {
 	}
 	slices.SortStableFunc(seen, func(a, b Finding) int { return cmp.Compare(b.Beyond(), a.Beyond()) })
 	for i := range found {
-		if f := &found[i]; f.Kind == Harm && f.Verdict > Valid && f.Check != clientErrorsID && f.Check != sinkID {
+		if f := &found[i]; f.Kind == Harm && f.Verdict > Valid && !f.told {
 			for _, c := range seen[:min(len(seen), mostCauses)] {
 				f.Because = append(f.Because, c.Detail)
 			}
@@ -185,7 +187,7 @@ func finding(c Check, readings []Reading) Finding {
 		vb, _ := c.gives(b)
 		return cmp.Or(cmp.Compare(va, vb), cmp.Compare(a.crossed(), b.crossed()), cmp.Compare(a.past(), b.past()))
 	})
-	f := Finding{Check: c.ID, Kind: c.Kind, Value: r.Value, Unit: cmp.Or(r.Unit, c.Unit), Detail: r.Detail}
+	f := Finding{Check: c.ID, Kind: c.Kind, Value: r.Value, Unit: cmp.Or(r.Unit, c.Unit), Detail: r.Detail, told: r.Told}
 	f.Verdict, f.Noted = c.gives(r)
 	if r.crossed() > Valid {
 		f.Detail, f.Try = r.Detail+r.So, r.Try

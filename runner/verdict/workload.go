@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
@@ -121,7 +122,12 @@ func censored(p *PhaseEvidence) []Reading {
 	touched := slices.Concat(firstToken, wholeAnswer)
 	share := float64(p.Cut) / float64(p.OK+p.Cut)
 	low := merged(p.Latency, p.Ages)
-	var out []Reading
+	out := []Reading{{ // tokens were counted as they came; how much of a request that was is not known
+		Value: share, Warn: harmDoubted, Fail: never, Touches: []string{metrics.RequestThroughput},
+		Detail: fmt.Sprintf("%d of %s were cut off by the end of the phase", p.Cut, words.Count(p.OK+p.Cut, "request")),
+		So:     ": the request rate leaves out what was done for them",
+		Try:    "a grace period longer than the longest answer (--benchmark-grace-period), or a longer run",
+	}}
 	for _, c := range percentiles {
 		plain, at := stats.Quantile(p.Latency, c.q), c.q/(1-share) // the place among the answered ones when the others never end
 		bottom, top := stats.Quantile(low, c.q), math.Inf(1)

@@ -42,6 +42,7 @@ type Report struct {
 
 	// One run, when the plan is a single one.
 	Full, Steady *metrics.Summary
+	FullFor      time.Duration    // length of the time that the rates of the whole run count
 	SteadyFor    time.Duration    // length of the steady window
 	Parts        []metrics.Part   // of several targets and models: each
 	Taints       validity.Taints  // what findings do to the numbers of the only run

@@ -284,11 +284,10 @@ func (r *Report) throughput(s *sheet) {
 	if st, ok := r.headline(metrics.OutputTokenThroughputPerUser); ok {
 		s.wrapped(words.Pad("Per user", labelColumn), words.Number(st.P50)+strings.TrimSpace(r.doubtfulStat(st.Tag, "p50"))+" tok/s (1 ÷ median ITL)")
 	}
-	d, ok := r.Full.Get(metrics.BenchmarkDuration)
-	if !ok || r.Steady == nil {
+	if r.Steady == nil || r.SteadyFor >= r.FullFor {
 		return
 	}
-	whole, steady := words.Span(time.Duration(1e9*d.Avg)), words.Span(r.SteadyFor)
+	whole, steady := words.Span(r.FullFor), words.Span(r.SteadyFor)
 	rate, _ := r.headline(metrics.RequestThroughput)
 	if full, ok := r.Full.Get(metrics.RequestThroughput); ok && math.Abs(full.Avg/rate.Avg-1) > 0.02 {
 		s.wrapped(words.Pad("Whole run", labelColumn), r.rates(2, r.Full.Get)+" in "+whole+"; above: its steady "+steady)
