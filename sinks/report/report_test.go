@@ -31,9 +31,9 @@ func TestReportOnOneRun(t *testing.T) {
 	inf := math.NaN() // absent from the summary: the percentile falls among the failures
 	r := &Report{
 		Plan: &sweep.Plan{}, Results: &decide.Results{}, Verdict: validity.Degraded, Dir: "results/demo",
-		Client:    "11 % of 2 cores, 99 % of the sends at most 90.0 µs late",
-		Doubts:    []Doubt{{Verdict: validity.Degraded, Check: "errors", Detail: "10 of 1000 requests failed: http_503: busy", Try: "look", Runs: 1}},
-		Asked:     "asked 64",
+		Client:  "11 % of 2 cores, 99 % of the sends at most 90.0 µs late",
+		Doubts:  []Doubt{{Verdict: validity.Degraded, Check: "errors", Detail: "10 of 1000 requests failed: http_503: busy", Try: "look", Runs: 1}},
+		Asked:   "asked 64",
 		FullFor: 27 * time.Second, SteadyFor: 21340 * time.Millisecond, Missed: map[string]int64{"time_to_first_token": 23},
 		Errors: []verdict.ErrorCount{{Kind: "http_503", Message: "busy", Count: 10}}, Requests: record.Counts{OK: 990, Failed: 10},
 		Notices: []string{"10 of 1000 requests failed: http_503: busy", "something else"},
