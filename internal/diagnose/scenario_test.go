@@ -50,15 +50,15 @@ func TestScenarios(t *testing.T) {
 	t.Parallel()
 	for _, s := range []scenario{
 		{
-			name: "16 slots", server: "step=5ms&batch=16&prefill=2us&kv_blocks=100000", loads: []int{1, 8, 32, 64}, isl: 64, osl: 32, n: 300,
+			name: "16 slots", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000", loads: []int{1, 8, 32, 64}, isl: 64, osl: 16, n: 300,
 			want: []string{"not_bound", "not_bound", "admission", "admission"}, says: []string{"at most 16 ran at once", "from concurrency 32 on; below that the server is not the limit"},
 		},
 		{
-			name: "as many slots as requests", server: "step=5ms&batch=16&prefill=2us&kv_blocks=100000", loads: []int{1, 8, 16}, isl: 64, osl: 32, n: 250,
+			name: "as many slots as requests", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000", loads: []int{1, 8, 16}, isl: 64, osl: 16, n: 250,
 			want: []string{"not_bound", "not_bound", "not_bound"}, says: []string{"up to concurrency 16, the highest that was measured"},
 		},
 		{
-			name: "slots of a server that does not tell its KV cache", server: "step=5ms&batch=16&prefill=2us", loads: []int{8, 32}, isl: 64, osl: 32, n: 250,
+			name: "slots of a server that does not tell its KV cache", server: "step=10ms&batch=16&prefill=2us", loads: []int{8, 32}, isl: 64, osl: 16, n: 250,
 			want: []string{"not_known", "queue"},
 		},
 		{
@@ -82,7 +82,7 @@ func TestScenarios(t *testing.T) {
 			want: []string{"not_known", "decode", "decode"}, says: []string{"from concurrency 8 on; what the limit is below that is not known"},
 		},
 		{
-			name: "tokens take a little longer with more requests", server: "step=10ms&seq=50us&batch=64&prefill=1us", loads: []int{1, 8, 32}, isl: 64, osl: 32, n: 400,
+			name: "tokens take a little longer with more requests", server: "step=20ms&seq=100us&batch=64&prefill=1us", loads: []int{1, 8, 32}, isl: 64, osl: 16, n: 400,
 			want: []string{"not_bound", "not_bound", "not_bound"},
 		},
 		{
@@ -94,11 +94,11 @@ func TestScenarios(t *testing.T) {
 			want: []string{"not_bound", "not_bound", "not_bound"},
 		},
 		{
-			name: "an open loop that the server keeps up with", server: "step=5ms&batch=16&prefill=2us&kv_blocks=100000", open: true, loads: []int{20}, isl: 64, osl: 32, n: 400,
+			name: "an open loop that the server keeps up with", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000", open: true, loads: []int{20}, isl: 64, osl: 16, n: 400,
 			want: []string{"not_bound"}, says: []string{"it kept up with 20 requests/s, and requests wait"},
 		},
 		{
-			name: "an open loop that it does not keep up with", server: "step=5ms&batch=16&prefill=2us&kv_blocks=100000", open: true, loads: []int{20, 200}, isl: 64, osl: 32, n: 600,
+			name: "an open loop that it does not keep up with", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000", open: true, loads: []int{20, 200}, isl: 64, osl: 16, n: 600,
 			want: []string{"not_bound", "admission"},
 		},
 	} {

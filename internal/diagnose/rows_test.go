@@ -1,0 +1,108 @@
+package diagnose_test
+
+import (
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/diagnose"
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/sinks"
+)
+
+// figures are those of a run by name, as an expression names them; looks is how often its
+// page was read.
+type figures map[string]float64
+
+const looksName = "looks"
+
+// rowsOf are rows of the table metrics of the trials of one cell.
+func rowsOf(trials ...figures) (rows []sinks.MetricRow) {
+	for i, of := range trials {
+		for name, v := range of {
+			metric, stat, _ := strings.Cut(name, ".")
+			if metric == looksName {
+				continue
+			}
+			row := sinks.MetricRow{Place: sinks.Place{Trial: i}, Level: "run", Window: "full", Metric: metric, Stat: stat, Value: v, N: int64(of[looksName])}
+			if strings.HasPrefix(metric, "server_") {
+				row.Part = "http://a/metrics"
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// busy is a run of 200 requests in 20 s, whose server says of itself what the client saw.
+func busy(more figures) figures {
+	of := figures{
+		looksName: 60, metrics.RequestCount + ".avg": 200, metrics.RequestThroughput + ".avg": 10, metrics.RequestLatency + ".avg": 400, metrics.TimeToFirstToken + ".avg": 51,
+		"server_running.avg": 4, "server_running.p50": 4, "server_running.max": 5, "server_waiting.avg": 0, "server_waiting.p50": 0, "server_kv_use.p50": 0.2, "server_kv_use.max": 0.3,
+		"server_e2e.count": 203, "server_e2e.sum": 80, "server_ttft.count": 200, "server_ttft.sum": 10, "server_itl.count": 3000, "server_itl.sum": 30,
+		"server_queue_time.count": 200, "server_queue_time.sum": 0.2,
+	}
+	for name, v := range more {
+		of[name] = v
+	}
+	return of
+}
+
+// What the built-in server cannot bring about alone: each finding where its figures are,
+// and none where they nearly are.
+func TestFindingsOfRows(t *testing.T) {
+	t.Parallel()
+	tripped := func(check, severity, detail string) []sinks.CheckRow {
+		return []sinks.CheckRow{{Check: check, Severity: severity, Detail: detail}}
+	}
+	for _, c := range []struct {
+		name   string
+		trials []figures
+		checks []sinks.CheckRow
+		rate   float64
+		want   string
+		says   string
+	}{
+		{"only this run", []figures{busy(nil)}, nil, 0, "not_known", "What limits the server here is not known"},
+		{"others, half as much again", []figures{busy(figures{"server_e2e.count": 320})}, nil, 0, "other_clients", "it finished 57 % more requests"},
+		{"a few requests at the window's edges", []figures{busy(figures{"server_e2e.count": 215})}, nil, 0, "not_known", ""},
+		{"others, of a run too short to tell", []figures{busy(figures{"server_e2e.count": 320, looksName: 3})}, nil, 0, "not_known", ""},
+		{"the client sent late", []figures{busy(nil)}, tripped("turnaround", "degraded", "gaps in the client make throughput read 38 % too low"), 0, "client", "The client did not bring the load that was asked for: gaps"},
+		{"the client did not send late", []figures{busy(nil)}, tripped("turnaround", "none", ""), 0, "not_known", ""},
+		{"a cache that was warm from the second trial on", []figures{busy(figures{"server_prefix_hit_rate.avg": 0}), busy(figures{"server_prefix_hit_rate.avg": 0.85})}, nil, 0, "cache_changed", "differs by 85 points"},
+		{"a cache that helped all trials alike", []figures{busy(figures{"server_prefix_hit_rate.avg": 0.80}), busy(figures{"server_prefix_hit_rate.avg": 0.85})}, nil, 0, "not_known", ""},
+		{"a server that changed", []figures{busy(nil)}, []sinks.CheckRow{{Place: sinks.Place{Cell: sinks.All, Trial: sinks.All}, Check: "drift", Severity: "degraded", Detail: "12 % slower from the first trial to the last"}}, 0, "drift", "12 % slower"},
+		{"an open loop that is not kept up with, and nothing that explains it", []figures{busy(nil)}, tripped("backlog", "degraded", "more requests were waiting"), 12, "overloaded", "it answers 10 of 12 requests/s"},
+		{"an open loop that is kept up with", []figures{busy(nil)}, tripped("backlog", "none", ""), 10, "not_bound", "it kept up with 10 requests/s"},
+		{"time outside the engine", []figures{busy(figures{metrics.TimeToFirstToken + ".avg": 70})}, nil, 0, "front_end", "29 % of the time to first token is spent outside the engine: the client waits 70.0 ms, the engine reports 50.0 ms"},
+		{"the means are of other requests", []figures{busy(figures{metrics.TimeToFirstToken + ".avg": 70, "server_ttft.count": 150})}, nil, 0, "not_known", ""},
+		{"all slots in use, and no room in the KV cache", []figures{busy(figures{"server_running.avg": 5, "server_waiting.avg": 3, "server_waiting.p50": 3, "server_running.p50": 5, "server_queue_time.sum": 30, "server_kv_use.max": 0.9, "server_kv_use.p50": 0.88})}, nil, 0, "kv_cache", "no room for another request"},
+		{"all slots in use, and room in the KV cache", []figures{busy(figures{"server_running.avg": 5, "server_waiting.avg": 3, "server_waiting.p50": 3, "server_running.p50": 5, "server_queue_time.sum": 30})}, nil, 0, "admission", "at most 5 ran at once"},
+		{"they wait, but what runs is below its most", []figures{busy(figures{"server_waiting.avg": 3, "server_waiting.p50": 3, "server_queue_time.sum": 30})}, nil, 0, "queue", "what they wait for is not known"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			cell := diagnose.Cell{Label: "cell", Rate: c.rate}
+			got := diagnose.Of([]diagnose.Cell{cell}, diagnose.Rows(rowsOf(c.trials...), c.checks)).Cells[0]
+			if got.Finding != c.want || !strings.Contains(got.Sentence, c.says) && !strings.Contains(got.Sentence, strings.ToLower(c.says)) {
+				t.Errorf("%s: %s\nwant %s, with %q\nfor %+v\nopen %+v", got.Finding, got.Sentence, c.want, c.says, got.For, got.Open)
+			}
+			if got.Next == "" || !strings.HasSuffix(got.Sentence, ".") {
+				t.Errorf("sentence %q, next %q", got.Sentence, got.Next)
+			}
+		})
+	}
+}
+
+// Every rule asks for facts that there are, and every row says what it is.
+func TestCatalogues(t *testing.T) {
+	t.Parallel()
+	rules, facts := diagnose.Catalogues() // which looks each fact up
+	for _, row := range append(rules, facts...) {
+		if row[0] == "``" || row[len(row)/2] == "" {
+			t.Errorf("%q", row)
+		}
+	}
+	if last := rules[len(rules)-1]; last[0] != "`not_known`" {
+		t.Errorf("the last rule is %s: a cell that no rule explains would have none", last[0])
+	}
+}
