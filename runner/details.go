@@ -27,6 +27,9 @@ func (r *runner) profile(run sweep.Run, rep *RunReport) aiperf.Profile {
 	if m := &run.Cell.Resolved.Benchmark.ServerMetrics; m.Enabled {
 		p.Pages = &aiperf.Pages{Formats: m.Formats, Families: r.pages}
 	}
+	if g := &run.Cell.Resolved.Benchmark.GPUTelemetry; g.Enabled {
+		p.GPUs = r.gpus(run)
+	}
 	p.Samples = func(add func(telemetry.Sample)) error {
 		return sinks.Telemetry().Each(p.Dir, func(rows []sinks.Sample) error {
 			for i := range rows {

@@ -71,6 +71,7 @@ func (r *runner) spec(run sweep.Run) onerun.Spec {
 func specOf(run sweep.Run, at func(path string) string) onerun.Spec {
 	s := onerun.Spec{Benchmark: run.Cell.Resolved.Benchmark, Seed: run.Seed, Text: run.Text}
 	s.Benchmark.Phases = phasesOf(run)
+	s.Benchmark.GPUTelemetry.MetricsFile = at(s.Benchmark.GPUTelemetry.MetricsFile)
 	s.Benchmark.Datasets = slices.Clone(s.Benchmark.Datasets)
 	for i := range s.Benchmark.Datasets {
 		d := &s.Benchmark.Datasets[i]

@@ -1,12 +1,17 @@
 package runner
 
 import (
+	"encoding/json"
 	"math"
+	"os"
 	"path/filepath"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/telemetry"
+	"aiperf.dev/aiperf/runner/onerun"
 	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/sinks/aiperf"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -83,4 +88,28 @@ func (r *runner) know(told map[string][]telemetry.Family) {
 			r.pages[source][f.Name] = f
 		}
 	}
+}
+
+// gpus is what AIPerf's files need to know of GPUs beside samples.
+func (r *runner) gpus(run sweep.Run) *aiperf.GPUs {
+	conf := &run.Cell.Resolved.Benchmark.GPUTelemetry
+	out := &aiperf.GPUs{Fields: telemetry.GPUFields()}
+	for _, u := range conf.URLs {
+		out.Asked = append(out.Asked, secret.URL(r.hide.Text(onerun.PageURL(u))))
+	}
+	var said struct {
+		GPUs *json.RawMessage `json:"gpu_telemetry"`
+	}
+	out.Shown = json.Unmarshal(run.Cell.Resolved.Given, &said) == nil && said.GPUs != nil
+	if conf.MetricsFile == "" {
+		return out
+	}
+	f, err := os.Open(r.moved.now(Beside(r.opt.SourceName, conf.MetricsFile)))
+	if err != nil {
+		return out // a run that could not read it has said so
+	}
+	defer f.Close()
+	more, _, _ := telemetry.ReadGPUFields(f) // as far as it can be read
+	out.Fields = append(out.Fields, more...)
+	return out
 }

@@ -162,7 +162,7 @@ var effects = []effect{
 	{in: "benchmark.tokenizer", settings: "name revision"},
 	{in: "benchmark.tokenizer", settings: "trust_remote_code", needs: never("this program runs no code of a tokenizer, only its tokenizer.json")},
 	{in: "benchmark.tokenizer", settings: "apply_chat_template", needs: templated},
-	{in: "benchmark.gpu_telemetry", settings: "enabled"}, // a note says what is not collected
+	{in: "benchmark.gpu_telemetry", settings: "enabled urls metrics_file collector mode"},
 	{in: "benchmark.server_metrics", settings: "enabled urls formats"},
 	{in: "benchmark.runtime", settings: "ui"},
 	{in: "benchmark.runtime", settings: "workers record_processors", needs: never("one process does the work of all")},

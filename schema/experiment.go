@@ -116,10 +116,13 @@ type Benchmark struct {
 	ServerMetrics ServerMetrics      `json:"server_metrics"`
 }
 
-// GPUTelemetry is AIPerf's switch. Nothing is collected; where it is not switched
-// off AIPerf's files say so.
+// GPUTelemetry says which pages of DCGM's exporter are read while requests are sent.
 type GPUTelemetry struct {
-	Enabled bool `json:"enabled"`
+	Enabled     bool     `json:"enabled"`
+	URLs        []string `json:"urls,omitempty"`
+	MetricsFile string   `json:"metrics_file,omitempty"` // more fields of DCGM's
+	Collector   string   `json:"collector"`              // dcgm
+	Mode        string   `json:"mode"`                   // summary, realtime_dashboard
 }
 
 // ServerMetrics says which pages of metrics are read while requests are sent: those of

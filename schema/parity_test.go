@@ -16,7 +16,6 @@ var readElsewhere = map[string]string{
 	"benchmark":                    "Resolved.Benchmark",
 	"sweep":                        "Document.Sweep",
 	"benchmark.endpoint.transport": "takes one value",
-	"benchmark.gpu_telemetry":      "can only be switched off so far",
 	"benchmark.network_latency":    "can only be switched off so far",
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/schema/lower"
@@ -96,36 +95,19 @@ func (d *draft) findUnsupported(o outline) {
 	whole := *d.root
 	whole.Fields = append(slices.Clone(whole.Fields), source.Field{Name: "sweep", Value: o.block})
 	d.index.UnbuiltFields(&whole, d.index[""], "", "", note)
-	refuse := func(row *fields.Absent, at source.Origin) { note(row.On, "", row.Instead, at) }
 	for _, s := range o.sweep.Scenarios {
 		for _, a := range s.Assignments {
 			d.index.UnbuiltFields(a.Value, d.index[a.Path], a.Path, a.Path, note)
-			fields.SwitchedOn(a.Value, a.Path, refuse)
 		}
 	}
-	d.tellSwitchedOn()
 	for _, a := range d.axes.All {
 		l := d.index.At(a.Path)
 		for _, v := range a.Values {
-			fields.SwitchedOn(v, a.Path, refuse)
 			if l.Has(fields.IsUnsupported) || l.UnbuiltWord(v) {
 				note(a.Path, "", cmp.Or(fields.Instead(d.index.Starred(a.Path), v.Text()), l.Instead), a.Origin)
 			} else if v.Kind == source.Object {
 				d.index.UnbuiltFields(v, l, l.Path, a.Path, note)
 			}
 		}
-	}
-}
-
-// tellSwitchedOn says once what is switched on and not built.
-func (d *draft) tellSwitchedOn() {
-	var where string
-	var what, instead []string
-	fields.SwitchedOn(d.root, "", func(row *fields.Absent, at source.Origin) {
-		where = cmp.Or(where, at.Where)
-		what, instead = append(what, row.What), append(instead, row.Instead)
-	})
-	if len(what) > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("%s: switched on, and not collected: %s; %s", where, strings.Join(what, ", "), strings.Join(instead, "; ")))
 	}
 }

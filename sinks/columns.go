@@ -228,7 +228,7 @@ func telemetryColumns() []column[Sample] {
 	return []column[t]{
 		nanos("t_ns", "when it was taken", func(t *t) *int64 { return &t.At }),
 		word("source", "where the sample comes from: an address, or host, which is the client's machine", func(t *t) *string { return &t.Source }),
-		word("collector", "what took it: host or server", func(t *t) *string { return &t.Collector }),
+		word("collector", "what took it: host, server or dcgm", func(t *t) *string { return &t.Collector }),
 		word("metric", "name of the figure, as its source calls it; up (1: the source was read) and scrape_duration_seconds are about the reading", func(t *t) *string { return &t.Metric }),
 		word("labels", "labels of the figure, as a JSON object with its keys in order; of a bucket with le, its upper edge", func(t *t) *string { return &t.Labels }),
 		word("unit", "unit of the number, where it is known", func(t *t) *string { return &t.Unit }),

@@ -38,7 +38,7 @@ type Sample struct {
 // Telemetry are figures that are not about one request.
 func Telemetry() Series[Sample] {
 	return Series[Sample]{
-		name: "telemetry", doc: "One row per sample of a figure that is not about one request: the client's CPU use each second, and what servers publish, which is read three times a second. Of a server's figure there is a row when its value changes, so that it holds until the next one; a row without a value says that the server does not publish it any more. While up is 0 nothing is known of that source. Absent where nothing was sampled.",
+		name: "telemetry", doc: "One row per sample of a figure that is not about one request: the client's CPU use each second, and what servers and exporters of GPU metrics publish, which is read three times a second. Of a server's figure there is a row when its value changes, so that it holds until the next one; a row without a value says that the server does not publish it any more. While up is 0 nothing is known of that source. Absent where nothing was sampled.",
 		columns: telemetryColumns, at: func(s *Sample) *int64 { return &s.At },
 	}
 }

@@ -68,7 +68,7 @@ func Templates() ([]Template, error) {
 // missingTemplates are AIPerf's that need what is not here, on this machine or
 // in this program, and the nearest of ours.
 var missingTemplates = map[string]struct{ why, nearest string }{
-	"gpu-telemetry":     {"GPU figures are not supported yet", ""},
+	"gpu-telemetry":     {"any other does, with --gpu-telemetry HOST:9400", ""},
 	"public-dataset":    {"it needs a data set on this machine, which aiperf dataset public lists; write dataset: {type: public, dataset: sharegpt}", "inline-dataset"},
 	"user-files":        {"files of one's own in the results are not supported yet", ""},
 	"speed-bench-sweep": {"it needs the files of SPEED-Bench; sweep datasets.main.format over speed_bench_coding and the others", "sweep"},

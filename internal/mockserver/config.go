@@ -115,6 +115,7 @@ type Config struct {
 	PauseAt, PauseFor time.Duration
 
 	Metrics Speech // whose words /metrics is in
+	GPUs    int    // on the page at GPUPath, 0 for no such page
 
 	Seed uint64
 	Keep bool      // whoever starts it for a run keeps its log with the results

@@ -9,14 +9,18 @@ import (
 // /metrics reads them. Times are seconds.
 type figures struct {
 	mu                     sync.Mutex
-	prompt, generated      int64 // tokens read, when the first token was made; tokens made
-	lookedUp               int64 // of prompts, in the prefix cache
-	found                  int64 // of these
-	whole, aborted, failed int64 // requests by how they ended
-	preempted              int64 // times
-	steps, stepped         int64 // of the engine; sequences in them
-	active                 int64 // requests that are worked on or wait
-	blocks                 int64 // of the KV cache in use
+	prompt, generated      int64   // tokens read, when the first token was made; tokens made
+	lookedUp               int64   // of prompts, in the prefix cache
+	found                  int64   // of these
+	whole, aborted, failed int64   // requests by how they ended
+	preempted              int64   // times
+	steps, stepped         int64   // of the engine; sequences in them
+	active                 int64   // requests that are worked on or wait
+	busy                   float64 // the load, integrated up to busyAt: seconds
+	busyAt                 int64
+	now                    func() int64 // ns since the server began
+	slots                  int          // so many requests are its full load
+	blocks                 int64        // of the KV cache in use
 	ttft, itl, e2e         histogram
 	queue, prefill, decode histogram
 	inferred               histogram // from its turn to the end
@@ -44,6 +48,7 @@ func (f *figures) arrived(x *exchange, lookedUp bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	x.booked = true
+	f.integrate()
 	f.active++
 	if lookedUp {
 		f.lookedUp += int64(x.in)
@@ -91,6 +96,7 @@ func (f *figures) finished(x *exchange) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.integrate()
 	f.active--
 	switch {
 	case x.lost:

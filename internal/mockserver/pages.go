@@ -58,7 +58,11 @@ func (s *Server) page(req *http.Request) []byte {
 	if req.Method != http.MethodGet {
 		return failure(http.StatusMethodNotAllowed, "want GET or POST", "invalid_request_error", 0)
 	}
-	if b := s.exposition(req.URL.Path); b != nil {
+	b := s.exposition(req.URL.Path)
+	if b == nil {
+		b = s.gpuPage(req.URL.Path)
+	}
+	if b != nil {
 		return response(200, "text/plain; version=0.0.4; charset=utf-8", nil, b)
 	}
 	switch req.URL.Path {

@@ -77,6 +77,7 @@ var keys = []key{
 	{"stream_error", "share of streams that end in an error event", number(0, 1, func(c *Config) *float64 { return &c.StreamError })},
 	{"pause", "FOR@AT: stop sending for a while, after the first request", pause},
 	{"metrics", "which server's metric names /metrics uses: vllm, sglang, trtllm, llamacpp; off: no page", word(func(c *Config) *Speech { return &c.Metrics }, SpeaksVLLM, SpeaksSGLang, SpeaksTRTLLM, SpeaksLlamaCpp, SpeaksNothing)},
+	{"gpus", "GPUs on a page in the words of NVIDIA's DCGM exporter, at /dcgm/metrics; their power follows the load", integer(1, func(c *Config) *int { return &c.GPUs })},
 	{"log", "true keeps the true times of every answer in the result directory", func(c *Config, v string) (err error) { c.Keep, err = strconv.ParseBool(v); return err }},
 	{"seed", "of all random choices", func(c *Config, v string) (err error) { c.Seed, err = strconv.ParseUint(v, 10, 64); return err }},
 }

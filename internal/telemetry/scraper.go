@@ -43,6 +43,7 @@ type Address struct {
 	Header http.Header // what is sent along; nil for nothing
 	Asked  bool        // it was named, and is not a guess
 	Silent bool        // it has not answered before: nobody waits for it
+	Once   bool        // where the first look finds nothing, there is no second
 }
 
 // Scraper reads pages of Prometheus text. Of a series it tells a sample when its value
@@ -178,7 +179,11 @@ func (p *page) find(ctx context.Context) {
 		p.url = u
 		err := p.look(ctx)
 		var no *NotPrometheusError
-		if !errors.As(err, &no) {
+		switch {
+		case !errors.As(err, &no) && err != nil && p.at.Once:
+			p.off = p.failed
+			return
+		case !errors.As(err, &no):
 			p.off = ""
 			return
 		}

@@ -82,6 +82,7 @@ func catalogue() []row {
 		{name: "fidelity", start: startFidelity},
 		{name: "live", start: startLive},
 		{name: "server metrics", start: startServerMetrics},
+		{name: "GPU metrics", start: startGPUs},
 		{name: "host", start: startHost},
 	}
 }

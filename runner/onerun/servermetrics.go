@@ -2,34 +2,93 @@ package onerun
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/telemetry"
 )
 
-// serverMetrics reads the servers' pages of metrics while the run goes on.
-type serverMetrics struct {
+// scraped reads pages of metrics while the run goes on.
+type scraped struct {
 	*telemetry.Scraper
+	what   string // for people
 	loader *Loader
 	silent map[string]bool // sources that did not answer in earlier runs
 }
 
+// startServerMetrics reads the servers' own pages.
 func startServerMetrics(ctx context.Context, w *Watched) (Observer, error) {
 	conf := &w.Run.Benchmark.ServerMetrics
 	if w.Client == nil || !conf.Enabled {
 		return nil, nil //nolint:nilnil // nobody to ask, or not wanted
 	}
 	who := NewInquirer(&w.Run.Benchmark.Endpoint, w.Transport)
-	pages := w.Run.loader.pagesOf(w.Run.Targets, conf.URLs, who.header, func(u string) string { return secret.URL(w.Session.Hide.Text(u)) })
+	pages := w.Run.loader.pagesOf(w.Run.Targets, conf.URLs, who.header, w.shown)
+	return startScraping(ctx, w, who, "server", "server metrics", pages)
+}
+
+// dcgmPages are where DCGM's exporter is looked for on this machine, as AIPerf does.
+var dcgmPages = []string{"http://localhost:9400/metrics", "http://localhost:9401/metrics"}
+
+// startGPUs reads pages of DCGM's exporter: those that are named, those of this machine
+// where one listens, and those of built-in servers with GPUs.
+func startGPUs(ctx context.Context, w *Watched) (Observer, error) {
+	bench := &w.Run.Benchmark
+	conf := &bench.GPUTelemetry
+	if w.Client == nil || !conf.Enabled {
+		return nil, nil //nolint:nilnil // nobody to ask, or not wanted
+	}
+	pages := w.Run.loader.pagesOf(nil, conf.URLs, nil, w.shown)
+	for i, u := range bench.Endpoint.URLs {
+		if cfg, err := mockserver.ParseURL(u); mockserver.Named(u) && err == nil && cfg.GPUs > 0 {
+			page := pageOf(w.Run.Targets[i], mockserver.GPUPath)
+			pages = append(pages, telemetry.Address{Name: w.shown(page), URLs: []string{page}})
+		}
+	}
+	for _, page := range dcgmPages {
+		if !w.Run.loader.unread[page].Absent {
+			pages = append(pages, telemetry.Address{Name: page, URLs: []string{page}, Once: true})
+		}
+	}
+	if err := checkFields(conf.MetricsFile); err != nil {
+		return nil, &InputError{err}
+	}
+	return startScraping(ctx, w, NewInquirer(&bench.Endpoint, w.Transport), telemetry.DCGM, "GPU metrics", pages)
+}
+
+// checkFields refuses a list of fields that cannot be read as one.
+func checkFields(file string) error {
+	if file == "" {
+		return nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("gpu_telemetry.metrics_file: %w", err)
+	}
+	defer f.Close()
+	_, doubts, err := telemetry.ReadGPUFields(f)
+	if err == nil && len(doubts) > 0 {
+		err = errors.New(doubts[0])
+	}
+	if err != nil {
+		return fmt.Errorf("gpu_telemetry.metrics_file: %s: %w", file, err)
+	}
+	return nil
+}
+
+// startScraping reads pages as who asks.
+func startScraping(ctx context.Context, w *Watched, who *Inquirer, collector, what string, pages []telemetry.Address) (Observer, error) {
 	if len(pages) == 0 {
 		return nil, nil //nolint:nilnil // all are known to have none
 	}
-	s := &telemetry.Scraper{Collector: "server", Client: who.keepsAlive(), Now: w.Clock.Now, Addresses: pages, Mask: w.Session.Hide.Own}
-	m := serverMetrics{s, w.Run.loader, map[string]bool{}}
+	s := &telemetry.Scraper{Collector: collector, Client: who.keepsAlive(), Now: w.Clock.Now, Addresses: pages, Mask: w.Session.Hide.Own}
+	m := scraped{s, what, w.Run.loader, map[string]bool{}}
 	for _, p := range pages {
 		m.silent[p.Name] = p.Silent
 	}
@@ -37,11 +96,14 @@ func startServerMetrics(ctx context.Context, w *Watched) (Observer, error) {
 	return m, nil
 }
 
-// Border reads the pages between two phases.
-func (m serverMetrics) Border() { m.Look() }
+// shown is an address without its secrets.
+func (w *Watched) shown(u string) string { return secret.URL(w.Session.Hide.Text(u)) }
 
-// Stop looks once more, and says which servers have no page, once a plan.
-func (m serverMetrics) Stop(ctx context.Context, out *Result) error {
+// Border reads the pages between two phases.
+func (m scraped) Border() { m.Look() }
+
+// Stop looks once more, and says which sources have no page, once a plan.
+func (m scraped) Stop(ctx context.Context, out *Result) error {
 	sources := m.Scraper.Stop(ctx)
 	m.Client.CloseIdleConnections()
 	m.loader.note(sources)
@@ -49,15 +111,15 @@ func (m serverMetrics) Stop(ctx context.Context, out *Result) error {
 		return nil
 	}
 	for _, s := range sources {
-		switch {
+		switch none := fmt.Sprintf("%s: none from %s: %s", m.what, s.Name, s.Off); {
 		case m.silent[s.Name]: // an earlier run said so
 		case s.Off != "" && s.Asked:
-			out.Notes = append(out.Notes, fmt.Sprintf("server metrics: none from %s: %s", s.Name, s.Off))
+			out.Notes = append(out.Notes, none)
 		case s.Off != "":
-			out.Log = append(out.Log, fmt.Sprintf("server metrics: none from %s: %s", s.Name, s.Off))
+			out.Log = append(out.Log, none)
 		}
 		for _, d := range s.Doubts {
-			out.Notes = append(out.Notes, fmt.Sprintf("server metrics of %s: %s", s.Name, d))
+			out.Notes = append(out.Notes, fmt.Sprintf("%s of %s: %s", m.what, s.Name, d))
 		}
 	}
 	out.Sources = append(out.Sources, sources...)
@@ -79,7 +141,7 @@ func (l *Loader) pagesOf(targets, more []string, header http.Header, shown func(
 		out = append(out, a)
 	}
 	for _, u := range more {
-		add(telemetry.Address{Name: shown(pageURL(u)), URLs: []string{pageURL(u)}, Asked: true})
+		add(telemetry.Address{Name: shown(PageURL(u)), URLs: []string{PageURL(u)}, Asked: true})
 	}
 	for _, base := range targets {
 		usual := pageOf(base, "/metrics")
@@ -110,9 +172,9 @@ func pageOf(base, path string) string {
 	return page
 }
 
-// pageURL is the address of a page of metrics that a person named: AIPerf lets them leave
+// PageURL is the address of a page of metrics that a person named: AIPerf lets them leave
 // /metrics out.
-func pageURL(named string) string {
+func PageURL(named string) string {
 	u, err := url.Parse(named)
 	if err != nil || strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/metrics") {
 		return named

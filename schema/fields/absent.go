@@ -26,9 +26,6 @@ type Absent struct {
 	Idle map[string]string
 	// Shown says that AIPerf writes these values into its files, said or not.
 	Shown bool
-	// On is AIPerf's switch of it, which is on unless a file says otherwise. Files
-	// of AIPerf's repeat that, so it is told and not refused.
-	On    string
 	Flags []AbsentFlag
 }
 
@@ -134,24 +131,6 @@ func PopAbsent(n *source.Node, at, path string, note func(path string, row *Abse
 	}
 	for i, it := range n.Items {
 		PopAbsent(it, source.Join(at, "*"), source.Join(path, fmt.Sprint(i)), note, keep)
-	}
-}
-
-// SwitchedOn calls note for the switches of absent things that n, which stands at
-// path, sets to true.
-func SwitchedOn(n *source.Node, path string, note func(row *Absent, at source.Origin)) {
-	for i := range absents {
-		row := &absents[i]
-		rest, below := row.On, path == ""
-		if !below {
-			rest, below = strings.CutPrefix(row.On+".", path+".")
-		}
-		if row.On == "" || !below {
-			continue
-		}
-		if m := n.At(strings.TrimSuffix(rest, ".")); m != nil && m.Value == true && m.Origin.Source != source.ByDefault {
-			note(row, m.Origin)
-		}
 	}
 }
 

@@ -9,19 +9,10 @@ import (
 
 var absents = []Absent{
 	{
-		What:    "GPU figures",
-		Instead: "run nvidia-smi dmon or a DCGM exporter beside it; every request's times are in the tables",
-		Paths:   []string{"benchmark.gpu_telemetry.urls", "benchmark.gpu_telemetry.url", "benchmark.gpu_telemetry.metrics_file", "benchmark.gpu_telemetry.collector", "benchmark.gpu_telemetry.mode"},
-		On:      "benchmark.gpu_telemetry.enabled",
-		Shown:   true,
-		Idle: map[string]string{
-			"benchmark.gpu_telemetry.urls":      "[]",
-			"benchmark.gpu_telemetry.collector": "\"dcgm\"",
-			"benchmark.gpu_telemetry.mode":      "\"summary\"",
-		},
-		Flags: []AbsentFlag{
-			{Names: []string{"gpu-telemetry"}, Path: "benchmark.gpu_telemetry.urls", Do: "gpu_telemetry", Many: true, Words: true, Alone: true},
-		},
+		What:    "collectors of this machine's GPUs",
+		Instead: "run NVIDIA's DCGM exporter there: --gpu-telemetry HOST:9400",
+		Paths:   []string{"benchmark.gpu_telemetry.collector"},
+		Words:   []string{"pynvml", "amdsmi"},
 	},
 	{
 		What:    "search for pages of metrics in a cluster",

@@ -64,7 +64,7 @@ func bodyPath(path string) string {
 		parts = append([]string{"phases"}, parts...)
 	case "url":
 		parts = []string{"endpoint", "urls"}
-	case "endpoint", "server_metrics":
+	case "endpoint", "server_metrics", "gpu_telemetry":
 		if len(parts) == 2 && parts[1] == "url" {
 			parts[1] = "urls"
 		}

@@ -78,7 +78,7 @@ func set(x fields.Table, root *source.Node, a Assignment) diag.Errors {
 func LowerValue(path string, v *source.Node) {
 	if parent, _ := source.Cut(path); parent == "benchmark.datasets" {
 		lowerDataset(v)
-	} else if path == fields.EndpointPath || path == "benchmark.server_metrics" {
+	} else if path == fields.EndpointPath || path == "benchmark.server_metrics" || path == "benchmark.gpu_telemetry" {
 		lowerAddresses(v)
 	}
 }

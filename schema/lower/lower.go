@@ -168,6 +168,7 @@ func (l *lowerer) body(b *source.Node, part bool) {
 	dropNull(b, "model", "models", "dataset", "datasets", "warmup", "profiling", "phases")
 	dropNull(b.Get("endpoint"), "urls")
 	dropNull(b.Get("server_metrics"), "urls")
+	dropNull(b.Get("gpu_telemetry"), "urls")
 	l.bad = append(l.bad, Twice(l.index, b, "benchmark", "benchmark")...)
 	for _, f := range b.Fields { // mistakes come in the order of the file
 		if at := alone[f.Name]; at != "" && f.Value.Kind == source.Object {
@@ -180,6 +181,7 @@ func (l *lowerer) body(b *source.Node, part bool) {
 	l.rateSeries(b.Get("phases"))
 	lowerAddresses(b.Get("endpoint"))
 	lowerAddresses(b.Get("server_metrics"))
+	lowerAddresses(b.Get("gpu_telemetry"))
 }
 
 // dropNull takes keys out of n that are null: nothing is said.

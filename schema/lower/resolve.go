@@ -13,8 +13,10 @@ func Defaults(x fields.Table, root *source.Node) {
 	if e := root.At("benchmark.endpoint"); e != nil && e.Kind == source.Object {
 		resolveEndpoint(e)
 	}
-	if m := root.At("benchmark.server_metrics"); m != nil && m.Kind == source.Object {
-		resolveAddresses(m.Get("urls"))
+	for _, at := range []string{"benchmark.server_metrics", "benchmark.gpu_telemetry"} {
+		if m := root.At(at); m != nil && m.Kind == source.Object {
+			resolveAddresses(m.Get("urls"))
+		}
 	}
 	if ds := root.At("benchmark.datasets"); ds != nil {
 		for _, s := range ds.Items {

@@ -20,6 +20,7 @@ var pairs = []pair{
 	{"benchmark", "profiling", "phases"},
 	{"benchmark.endpoint", "url", "urls"},
 	{"benchmark.server_metrics", "url", "urls"},
+	{"benchmark.gpu_telemetry", "url", "urls"},
 	{"benchmark.datasets.*", "isl", "prompts.isl"},
 	{"benchmark.datasets.*", "osl", "prompts.osl"},
 	{"benchmark.datasets.*", "records", "path"},

@@ -43,6 +43,7 @@ func (w *Writer) writeConsole() error {
 			metricTable(t.title, w.summary, t.group).write(&b)
 		}
 	}
+	w.Info.telemetry().console(&b)
 	for _, p := range w.panels() {
 		p.write(&b)
 	}

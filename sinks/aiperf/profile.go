@@ -41,6 +41,7 @@ type Profile struct {
 	Title         string        // of the console's tables: LLM, Embeddings, …
 	Log           string        // where the log is, for the console's last lines
 
+	GPUs    *GPUs                              // nil where nobody was asked
 	Pages   *Pages                             // of server metrics; nil where none were read
 	Samples func(func(telemetry.Sample)) error `json:"-"` // goes through what was sampled in the run; nil for nothing
 }
@@ -178,6 +179,16 @@ func (w *Writer) writeSummaries() error {
 	if err := w.writePhases(); err != nil {
 		return err
 	}
+	gpus, err := w.readGPUs()
+	if err != nil {
+		return err
+	}
+	w.Info.gpus = gpus
+	if len(gpus.sources) > 0 {
+		if err := w.stream(w.names.GPUs, gpus.lines); err != nil {
+			return fmt.Errorf("write %s: %w", filepath.Join(w.Dir, w.names.GPUs), err)
+		}
+	}
 	if err := w.writeSummary(w.Dir, w.Info, w.summary, w.errors.list()); err != nil {
 		return err
 	}
@@ -200,7 +211,7 @@ func (w *Writer) writeSummary(dir string, info *RunInfo, sum *metrics.Summary, e
 			return err
 		}
 	}
-	return w.put(dir, w.names.CSV, "summary", summaryCSV(sum, info.GPUs))
+	return w.put(dir, w.names.CSV, "summary", summaryCSV(sum, info))
 }
 
 // put writes a small file and remembers it.
@@ -263,7 +274,7 @@ func summaryJSON(info *RunInfo, sum *metrics.Summary, errs []object) ([]byte, er
 		o, stats = o.with(stats[0].Tag, statJSON(stats[0])), stats[1:]
 	}
 	if info.GPUs {
-		o = o.with("telemetry_data", info.noTelemetry())
+		o = o.with("telemetry_data", info.telemetry().json())
 	}
 	input, err := info.Config.json()
 	if err != nil {
@@ -346,7 +357,7 @@ func csvStats() []string {
 // summaryCSV is profile_export_aiperf.csv: a block of distributions, a block
 // of scalars, both by tag, and the header of the GPU block when GPUs were
 // asked about. CRLF; two decimals; an absent statistic is an empty cell.
-func summaryCSV(sum *metrics.Summary, gpu bool) []byte {
+func summaryCSV(sum *metrics.Summary, info *RunInfo) []byte {
 	byTag := sortedByTag(told(sum))
 	b := csvLine(nil, append([]string{"Metric"}, csvStats()...)...)
 	for _, s := range byTag {
@@ -365,9 +376,8 @@ func summaryCSV(sum *metrics.Summary, gpu bool) []byte {
 			b = csvLine(b, title(s), decimals(s.Avg, 2))
 		}
 	}
-	if gpu {
-		b = append(b, "\r\n\r\n"...)
-		b = csvLine(b, append([]string{"Endpoint", "GPU_Index", "GPU_Name", "GPU_UUID", "Platform", "Metric"}, csvStats()...)...)
+	if info.GPUs {
+		b = info.telemetry().csv(b)
 	}
 	return b
 }

@@ -24,7 +24,8 @@ type RunInfo struct {
 
 	Config    InputConfig     // the resolved body, secrets masked
 	Variables json.RawMessage `json:",omitempty"` // of the experiment; nil means none
-	GPUs      bool            // GPU telemetry is not switched off: the files say that there is none
+	GPUs      bool            // GPU telemetry is not switched off: the files say what there is
+	gpus      *gpuSet         // nil: nobody was asked, or not yet
 
 	T0               time.Time // wall-clock moment of the records' zero
 	Start, End       time.Time // the profiling window: phase start, last request complete
@@ -73,13 +74,12 @@ func (i *RunInfo) incompleteReason() string {
 	return i.IncompleteReason
 }
 
-// noTelemetry is the member telemetry_data of a run that asked nobody about
-// GPUs, as AIPerf has it where nobody answers.
-func (i *RunInfo) noTelemetry() object {
-	none := []string{}
-	summary := object{}.with("endpoints_configured", none).with("endpoints_successful", none).
-		with("start_time", localTime(i.Start)).with("end_time", localTime(i.End))
-	return object{}.with("summary", summary).with("endpoints", object{}).with("error_summary", none)
+// telemetry is what the summaries say of GPUs; of none where nobody answered.
+func (i *RunInfo) telemetry() *gpuSet {
+	if i.gpus == nil {
+		return &gpuSet{RunInfo: i}
+	}
+	return i.gpus
 }
 
 // runInfo is the member run_info.
