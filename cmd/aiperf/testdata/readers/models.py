@@ -12,6 +12,8 @@ import sys
 from aiperf.common.models.dataset_models import InputsFile
 from aiperf.common.models.export_models import JsonExportData, JsonMetricResult, TimesliceCollectionExportData
 from aiperf.common.models.record_models import MetricRecordInfo, RawRecordInfo
+from aiperf.common.models.server_metrics_models import ServerMetricsExportData, SlimRecord
+from aiperf.common.models.telemetry_models import TelemetryRecord
 from aiperf.config.resolution.plan import BenchmarkRun
 from aiperf.orchestrator.aggregation.confidence import ConfidenceMetric
 
@@ -44,6 +46,12 @@ def kind(path):
         return over_runs
     if name == "run_config.json":
         return lambda raw: BenchmarkRun.model_validate(json.loads(raw))
+    if name.endswith(".json") and raw_keys(path) >= {"metrics_phase", "metrics"}:
+        return ServerMetricsExportData.model_validate_json
+    if name.endswith(".jsonl") and raw_keys(path) >= {"endpoint_url", "metrics"}:
+        return lines(SlimRecord)
+    if name.endswith(".jsonl") and raw_keys(path) >= {"gpu_index", "telemetry_data"}:
+        return lines(TelemetryRecord)
     if name.endswith("_raw.jsonl"):
         return lines(RawRecordInfo)
     if name.endswith("_timeslices.json"):
