@@ -91,7 +91,7 @@ func (c Checks) grouped() []*checkGroup {
 		}
 		g := byName[f.Check]
 		if g == nil {
-			g = &checkGroup{check: f.Check}
+			g = &checkGroup{check: f.Check, worst: clean}
 			byName[f.Check] = g
 			out = append(out, g)
 		}
