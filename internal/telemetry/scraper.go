@@ -242,7 +242,7 @@ func (p *page) look(ctx context.Context) error {
 		up = 0
 		p.failures++
 		p.failed = p.of.Mask(short(err.Error()))
-		if no := (*NotPrometheusError)(nil); errors.As(err, &no) && !p.read {
+		if no := (*NotPrometheusError)(nil); (errors.As(err, &no) || p.at.Once) && !p.read {
 			return err // it is no source, so that nothing is told of it
 		}
 	} else {
