@@ -237,6 +237,10 @@ var around = map[string]surroundings{
 	"synthetic data, and an endpoint type that takes audio":                  {tree{}, []tree{fromFile, {"benchmark.endpoint.type": "messages"}}},
 	"synthetic data, and an endpoint type that takes video":                  {tree{}, []tree{fromFile, {"benchmark.endpoint.type": "responses"}}},
 
+	"a rate of cancellation above 0":               {tree{"benchmark.phases.0.cancellation.rate": 5}, []tree{{"benchmark.phases.0.cancellation.rate": 0}}},
+	"a warmup, where the target is one of it":      {tree{"benchmark.phases.0": nil, "benchmark.phases.0.name": "warmup", "benchmark.phases.0.kind": "warmup", "benchmark.phases.0.requests": 2, "benchmark.phases.1.name": "profiling", "benchmark.phases.1.concurrency": 2, "benchmark.phases.1.requests": 4}, []tree{{}}},
+	"a model's tokenizer":                          {tree{}, []tree{{"benchmark.tokenizer.name": "builtin"}}},
+	"server metrics that are read":                 {tree{}, []tree{{"benchmark.server_metrics.enabled": false}}},
 	"concurrency":                                  {tree{}, []tree{{"benchmark.phases.0.concurrency": nil, "benchmark.phases.0.in_flight": 3}}},
 	"prefill_concurrency":                          {streamed.with(tree{"benchmark.phases.0.prefill_concurrency": 2}), []tree{{}}},
 	"arrivals by a clock, and a limit":             {atARate, []tree{{}, atARate.with(tree{"benchmark.phases.0.concurrency": nil})}},
@@ -340,6 +344,8 @@ var others = map[string]any{
 	"benchmark.datasets.*.audio.sample_rates": []any{8}, "benchmark.datasets.*.audio.depths": []any{8}, "benchmark.datasets.*.video.audio": map[string]any{"channels": 1}, "benchmark.datasets.*.video.audio.sample_rate": 48,
 	"benchmark.datasets.*.video.audio.depth": 24, "benchmark.datasets.*.prefix_prompts.length": 6, "benchmark.datasets.*.prefix_prompts.pool_size": 6, "benchmark.datasets.*.prompts.batch_size": 2,
 	"benchmark.datasets.*.prompts.isl": 9, "benchmark.datasets.*.prompts.osl": 9, "benchmark.datasets.*.audio.channels": 2, "gates_undecided": "pass", "benchmark.endpoint.http": 2, "benchmark.datasets.*.path": "a.jsonl",
+	"benchmark.datasets.*.cache_bust.target": "warmup_isolation_system", "benchmark.datasets.*.prompts.cache_bust.target": "warmup_isolation_system",
+	"benchmark.server_metrics.urls": []any{"http://localhost:9/metrics"}, "benchmark.server_metrics.formats": []any{"json"},
 	"benchmark.datasets.*.prompts.corpus_file": "a.txt", "benchmark.datasets.*.system_prompt_file": "a.txt",
 }
 

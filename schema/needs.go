@@ -408,8 +408,21 @@ func halfOf(other, flag string) *need {
 	}}
 }
 
-// Of phases.
+// Of phases and of what stands beside them.
 var (
+	cancelling = &need{name: "a rate of cancellation above 0", cell: func(v *view) lack {
+		return unless(v.phase.Cancellation != nil && v.phase.Cancellation.Rate > 0, " without a rate above 0 (--request-cancellation-rate)")
+	}}
+	warmedUp = &need{name: "a warmup, where the target is one of it", cell: func(v *view) lack {
+		warm := slices.ContainsFunc(v.body.Phases, func(p Phase) bool { return p.Kind == "warmup" })
+		return unless(warm || !strings.HasPrefix(v.value.Text(), "warmup"), " without a warmup (--warmup-request-count)")
+	}}
+	modelsTokenizer = &need{name: "a model's tokenizer", cell: func(v *view) lack {
+		return unless(v.body.Tokenizer.Name != "builtin", " on the built-in tokenizer")
+	}}
+	scraped = &need{name: "server metrics that are read", cell: func(v *view) lack {
+		return unless(v.body.ServerMetrics.Enabled, " while server metrics are not read (enabled: false)")
+	}}
 	primed = &need{name: "a phase of agentic_replay", cell: anyPrimed}
 	capped = &need{name: "arrivals by a clock, and a limit", cell: func(v *view) lack {
 		switch t := v.mode(); {
