@@ -141,6 +141,10 @@ func (c column[R]) onlyIn(p place) column[R] { c.in = p; return c }
 // naming is a text that hardly repeats: a dictionary of it would be searched and given up.
 func (c column[R]) naming() column[R] { c.names, c.enc = true, plain; return c }
 
+// again is a number that often comes again, in part or whole: compressed as it stands it is
+// found again, and its bytes are not parted.
+func (c column[R]) again() column[R] { c.enc = plain; return c }
+
 // varying may differ among requests that failed alike.
 func (c column[R]) varying() column[R] { c.varies = true; return c }
 
