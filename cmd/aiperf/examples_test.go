@@ -54,7 +54,7 @@ func TestExamples(t *testing.T) {
 			}
 			p := aiperf(t, work, append([]string{"plan", file}, shortened(t, file)...)...)
 			p.wants(0)
-			if !strings.Contains(p.out.String(), " × 1 trial = ") && !strings.Contains(p.out.String(), ": as many runs as it takes") {
+			if !strings.Contains(p.out.String(), " × 1 trial = ") && !strings.Contains(p.out.String(), ": a search, at most 6 probes") {
 				t.Errorf("the plan is not shortened:\n%s", &p.out)
 			}
 			args := append([]string{"run", file, "--artifact-dir", "out", "--allow-invalid"}, shortened(t, file)...)

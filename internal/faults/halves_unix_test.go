@@ -30,7 +30,7 @@ func TestHalfOfTheAnswersFail(t *testing.T) {
 		words  string
 		more   []string
 	}{
-		{name: "429", fault: []server.Step{server.Send(server.Answer("429 Slow down", "application/json", `{"error":{"message":"3 per minute"}}`, "Retry-After: 7"))}, status: "http_error", kind: "http_429", words: "3 per minute (Retry-After: 7)"},
+		{name: "429", fault: []server.Step{server.Send(server.Answer("429 Slow down", "application/json", `{"error":{"message":"3 per minute"}}`, "Retry-After: 7"))}, status: "http_error", kind: "rate_limited", words: "3 per minute (Retry-After: 7)"},
 		{name: "503 with a long page", fault: []server.Step{server.Send(server.Answer("503 No", "text/plain", "overloaded, "+long))}, status: "http_error", kind: "http_503", words: "overloaded, many words"},
 		{name: "500 that repeats the key", fault: []server.Step{server.Send(server.Answer("500 No", "text/plain", "bad key "+secret))}, status: "http_error", kind: "http_500", words: "bad key ***"},
 		{name: "reset before an answer", fault: []server.Step{server.Reset()}, status: "connection", kind: "connection reset", words: "before an answer", more: []string{"--connection-reuse-strategy", "never"}},
