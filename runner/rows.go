@@ -12,7 +12,6 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
-	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sinks"
@@ -45,7 +44,7 @@ func (r *runner) tables() sinks.TablesInput {
 		}
 		in.Metrics = append(in.Metrics, serverMetrics(place(o.Run), rep.servers)...)
 		for i := range o.Summaries {
-			in.Metrics = append(in.Metrics, runMetrics(place(o.Run), &o.Summaries[i], o.Taints)...)
+			in.Metrics = append(in.Metrics, runMetrics(place(o.Run), &o.Summaries[i], o.Taints, sweep.Planned(o.Run.Cell.Resolved.Benchmark.Phases))...)
 		}
 		for _, p := range o.Parts {
 			in.Metrics = append(in.Metrics, partMetrics(place(o.Run), p, o.Taints)...)
@@ -167,8 +166,9 @@ var statistics = []struct {
 	{"p999", func(s *metrics.Stat) float64 { return s.P999 }, 0.999},
 }
 
-// runMetrics are the rows of one window of one run.
-func runMetrics(at sinks.Place, sum *metrics.Summary, taints validity.Taints) []sinks.MetricRow {
+// runMetrics are the rows of one window of one run that plans so many requests, 0 where
+// that is not known.
+func runMetrics(at sinks.Place, sum *metrics.Summary, taints validity.Taints, planned int64) []sinks.MetricRow {
 	var rows []sinks.MetricRow
 	for i := range sum.Stats {
 		s := &sum.Stats[i]
@@ -185,7 +185,7 @@ func runMetrics(at sinks.Place, sum *metrics.Summary, taints validity.Taints) []
 				row.N = record.None
 			}
 			if k.q > 0 {
-				row.Method, row.Certified = "linear", yes(stats.Certified(max(k.q, 1-k.q), s.NEff))
+				row.Method, row.Certified = "linear", yes(sweep.Certain(k.q, cmp.Or(planned, s.Count), s.NEff))
 				if in, ok := s.Interval(name); ok {
 					row.Low, row.High = in.Low, in.High
 				}
@@ -206,7 +206,7 @@ const mostOfSum = 0.1
 // partMetrics are the rows of one target, or of one model, of one run.
 func partMetrics(at sinks.Place, p metrics.Part, taints validity.Taints) (rows []sinks.MetricRow) {
 	for i := range p.Summaries {
-		rows = append(rows, runMetrics(at, &p.Summaries[i], taints)...)
+		rows = append(rows, runMetrics(at, &p.Summaries[i], taints, 0)...)
 	}
 	for i := range rows {
 		rows[i].Level, rows[i].Part = p.Kind, p.Name

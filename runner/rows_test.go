@@ -42,7 +42,7 @@ func TestRowsLeaveOutWhatIsNotKnown(t *testing.T) {
 		t.Errorf("pareto of a dominated cell = %d, want 0", row.Pareto)
 	}
 	sum := &metrics.Summary{Window: "full", Stats: []metrics.Stat{{Tag: "request_throughput", Scalar: true, Avg: 3}}}
-	if rows := runMetrics(sinks.Place{}, sum, nil); len(rows) != 1 || rows[0].N != record.None {
+	if rows := runMetrics(sinks.Place{}, sum, nil, 0); len(rows) != 1 || rows[0].N != record.None {
 		t.Errorf("rows of a throughput = %+v, want one with n null", rows)
 	}
 }

@@ -23,12 +23,8 @@ import (
 
 // Report is the result as people read it.
 func (res *Result) Report() *report.Report {
-	elapsed := res.Elapsed
-	if elapsed == 0 {
-		elapsed = time.Since(res.Began)
-	}
 	r := &report.Report{
-		Plan: res.Plan, Results: res.Results, Verdict: res.said(), Elapsed: elapsed, Dir: res.Dir, View: res.view, Stopped: res.Stopped,
+		Plan: res.Plan, Results: res.Results, Verdict: res.said(), Elapsed: res.measuring(), Dir: res.Dir, View: res.view, Stopped: res.Stopped,
 		Runs: cmp.Or(len(res.Plan.Runs), len(res.Outcomes)), Search: res.Search, Limit: res.limit,
 	}
 	r.Doubts, r.Spoiled = res.doubts(), res.spoiled()
@@ -73,6 +69,17 @@ func (res *Result) Report() *report.Report {
 		res.single(r)
 	}
 	return r
+}
+
+// measuring is how long the runs took together, over all sessions of a plan that was
+// resumed, as the page has it.
+func (res *Result) measuring() (sum time.Duration) {
+	for _, rep := range res.Reports {
+		if rep.Ended.After(rep.Started) {
+			sum += rep.Ended.Sub(rep.Started)
+		}
+	}
+	return sum
 }
 
 // writeAnswer writes summary.json: the report as data, with the figures that people ask

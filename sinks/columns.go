@@ -217,7 +217,7 @@ func metricColumns() []column[MetricRow] {
 		real("cv", "coefficient of variation over the trials", "ratio", func(m *m) *float64 { return &m.CV }).again(),
 		count("n", "how many values it rests on; null for a figure of a whole run, such as a throughput", "", Int64, func(m *m) *int64 { return &m.N }),
 		real("n_effective", "how many independent values that is worth", "", func(m *m) *float64 { return &m.NEff }).again(),
-		maybe("certified", "true when the sample is large enough for the percentile; of a mean, when no value is more than a tenth of the sum", func(m *m) *int64 { return &m.Certified }),
+		maybe("certified", "true when the plan has, and the run gave, requests enough for the percentile, as screens call it certain; of a mean, when no value is more than a tenth of the sum", func(m *m) *int64 { return &m.Certified }),
 		word("method", "linear: a percentile as numpy computes it; over trials log_t: the geometric mean with Student's interval of the logarithms; t: the mean with Student's interval; korn_graubard: a pooled share; garwood: a mean count; bounds: trials of the same value, which shared reads leave open; of a server's figure time_weighted: a gauge; increase: what a counter grew by from the last look before the span to the first after it; bucket_edges: a histogram, whose percentiles are AIPerf's estimates and lie from ci_low to ci_high for certain", func(m *m) *string { return &m.Method }),
 		word("taint", "the check that touches the number and how badly: \"coalesced: doubtful\", \"turnaround: invalid\" (such a number is in no estimate), of a cell \"turnaround: invalid in 2 of 5 trials\"; empty where none does", func(m *m) *string { return &m.Taint }),
 	}

@@ -93,7 +93,7 @@ func (s *scheduler) refuse(x *exchange) {
 	case x.fate == fails:
 		list := s.server.cfg.ErrorStatus
 		x.status = list[x.rng.IntN(len(list))]
-		b = failure(x.status, fmt.Sprintf("scripted failure of request %d", x.n), "server_error", x.retry)
+		b = failure(x.status, "scripted failure (error_rate)", "server_error", x.retry)
 	default:
 		b = failure(x.status, x.reason, "invalid_request_error", x.retry)
 	}

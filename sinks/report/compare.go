@@ -10,8 +10,8 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
-	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
@@ -37,14 +37,41 @@ func (c Comparison) WriteConsole(w io.Writer, how Screen) error {
 		sentences = append(sentences, line)
 	}
 	s.spread(sentences, facts)
-	c.table(s, how.All)
+	if line := c.load(); line != "" {
+		s.wrapped("", line)
+	}
+	more := "with --all"
+	if how.All {
+		more = ""
+	}
+	c.table(s, more)
 	_, err := io.WriteString(w, words.Clean(s.String()))
 	return err
 }
 
-// table is a block per cell with a row per metric, and the remarks on them.
-func (c Comparison) table(s *sheet, all bool) {
-	hidden := 0
+// load is what both systems were asked, of a comparison of one workload: "concurrency 4 ·
+// isl 512 · osl 8 · requests 160".
+func (c Comparison) load() string {
+	var parts []string
+	for _, name := range []string{"concurrency", "rate", "isl", "osl", "requests", "duration"} {
+		for _, f := range c.Load {
+			path := strings.Split(f.Name, ".")
+			last := path[len(path)-1]
+			if (last == "value" || last == "mean") && len(path) > 1 {
+				last = path[len(path)-2]
+			}
+			if part := strings.TrimSpace(spokenAxis(name) + " " + words.Clip(f.Value, 40)); last == name && !slices.Contains(parts, part) {
+				parts = append(parts, part)
+			}
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+// table is a block per cell with a row per metric, and the remarks on them. more is where
+// the rows are that decide nothing; "" shows them.
+func (c Comparison) table(s *sheet, more string) {
+	hidden, all := 0, more == ""
 	var rows []decide.Row
 	for _, r := range c.all() {
 		if !all && !r.Primary && r.Cell != togetherName {
@@ -65,7 +92,7 @@ func (c Comparison) table(s *sheet, all bool) {
 		c.block(rows[:n], s.width).write(s)
 		rows = rows[n:]
 	}
-	for _, line := range c.remarks(hidden, all) {
+	for _, line := range c.remarks(hidden, more) {
 		s.wrapped("", line)
 	}
 }
@@ -126,7 +153,10 @@ func (c Comparison) Headline() string {
 	case o == decide.Worse || o == decide.Better:
 		said = fmt.Sprintf("%s is %s than %s%s", a, c.comparative(is(o), o), b, c.inCells(is(o)))
 	case o == decide.Equivalent:
-		said = fmt.Sprintf("%s and %s are equal within %s", a, b, c.margins())
+		said = fmt.Sprintf("%s and %s are equal within the margin of %s", a, b, c.margins())
+		if found := c.metrics(changed); found != "" {
+			said += ", though " + found + " changed by less"
+		}
 	case o == decide.NotWorse:
 		said = fmt.Sprintf("%s is not worse than %s by more than %s", a, b, c.margins())
 	case len(c.Blind()) > 0:
@@ -138,6 +168,9 @@ func (c Comparison) Headline() string {
 	}
 	return said + ": " + string(o)
 }
+
+// changed tells whether the interval of a row excludes that nothing changed.
+func changed(r decide.Row) bool { return !math.IsNaN(r.Low) && (r.Low > 0 || r.High < 0) }
 
 // openSentence tells what more trials may decide from what they cannot.
 func (c Comparison) openSentence(a, b string) string {
@@ -228,6 +261,8 @@ func (c Comparison) Changes() string {
 // extent is what rows of one metric and outcome say together.
 func extent(rows []decide.Row, o decide.Verdict) string {
 	switch {
+	case o == decide.Equivalent && slices.ContainsFunc(rows, changed):
+		return "changed, within your margin of " + inPercent(rows[0].Margin)
 	case o == decide.Equivalent:
 		return "equal within " + inPercent(rows[0].Margin)
 	case o == decide.Unclear && (len(rows) == 1 || !slices.ContainsFunc(rows, func(r decide.Row) bool { return remark(r) != remark(rows[0]) })):
@@ -334,11 +369,15 @@ func (c Comparison) basis() string {
 }
 
 // remarks say what is not shown, how small a change the test finds, and what would
-// decide what is open. hidden is how many rows are left out, all that none is.
-func (c Comparison) remarks(hidden int, all bool) []string {
+// decide what is open. hidden is how many rows are left out, and more where they are; ""
+// that none is.
+func (c Comparison) remarks(hidden int, more string) []string {
 	var first []string
 	if hidden > 0 {
-		first = append(first, words.Count(hidden, "more row")+" with --all")
+		first = append(first, words.Count(hidden, "more row")+" "+more)
+	}
+	if line := c.levels(); line != "" {
+		first = append(first, line)
 	}
 	if line := c.finds(); line != "" {
 		first = append(first, line)
@@ -356,7 +395,7 @@ func (c Comparison) remarks(hidden int, all bool) []string {
 	if n := c.trialsIfEqual(); n.Known() {
 		out = append(out, fmt.Sprintf("to decide the ?: if nothing changed, %s of each system would show it (--num-profile-runs %d)", n, n.Most))
 	}
-	if line := c.few(all); line != "" {
+	if line := c.few(more == ""); line != "" {
 		out = append(out, line)
 	}
 	if len(c.Stamps[0]) > 0 {
@@ -372,7 +411,22 @@ func (c Comparison) remarks(hidden int, all bool) []string {
 	return out
 }
 
-// finds says how small a difference the comparison could have shown.
+// levels are what the intervals of the rows that decide hold; "equal" asks for 90 %.
+func (c Comparison) levels() string {
+	for _, r := range c.Primary() {
+		if !math.IsNaN(r.Low) && r.Level > 0 {
+			said := fmt.Sprintf("[ ] %.4g %% interval", 100*r.Level)
+			if c.Compared > 1 {
+				said += fmt.Sprintf(", 95 %% over all %d metrics", c.Compared)
+			}
+			return said
+		}
+	}
+	return ""
+}
+
+// finds says how small a difference the comparison shows four times in five; a smaller one
+// may be found by luck.
 func (c Comparison) finds() string {
 	var least, most *decide.Row
 	for i := range c.Rows {
@@ -391,9 +445,9 @@ func (c Comparison) finds() string {
 		return ""
 	}
 	if inPercent(least.Detectable) == inPercent(most.Detectable) {
-		return "smallest change this test finds: " + inPercent(least.Detectable)
+		return "smallest change this test finds (80 % power): " + inPercent(least.Detectable)
 	}
-	return fmt.Sprintf("smallest change this test finds: %s (%s) to %s (%s)", inPercent(least.Detectable), shortName(*least), inPercent(most.Detectable), shortName(*most))
+	return fmt.Sprintf("smallest change this test finds (80 %% power): %s (%s) to %s (%s)", inPercent(least.Detectable), shortName(*least), inPercent(most.Detectable), shortName(*most))
 }
 
 // inPercent is a part of one in per cent, two digits at most: 5 %, 0.2 %.
@@ -422,8 +476,8 @@ func (c Comparison) few(all bool) string {
 		return ""
 	}
 	r := c.Rows[i]
-	need := float64(stats.Floor(percentileOf[r.Key.Stat]))
-	return fmt.Sprintf("%s is uncertain, of %.0f requests a trial: raise requests to %s", shortName(r), r.Count, words.Grouped(moreFor(need, r.Effective, r.Count)))
+	need := sweep.RequestsFor(percentileOf[r.Key.Stat], r.Effective, r.Count)
+	return fmt.Sprintf("%s is uncertain, of %.0f requests a trial: raise requests to %s", shortName(r), r.Count, words.Grouped(need))
 }
 
 // shortName is a metric in a sentence, and in a table whose values have their unit.
@@ -513,6 +567,8 @@ func remark(r decide.Row) string {
 		return strings.ToLower(string(r.Outcome)) + " by over " + margin
 	case r.Outcome == decide.Worse || r.Outcome == decide.Better:
 		return strings.ToLower(string(r.Outcome))
+	case r.Outcome == decide.Equivalent && changed(r):
+		return "changed, within your margin of " + margin
 	case r.Outcome == decide.Equivalent:
 		return "equal within " + margin
 	case tooFew(r):
@@ -555,7 +611,7 @@ func (c Comparison) WriteMarkdown(w io.Writer) error {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", cellText(r.Cell), cellText(name), value(r, r.Base), value(r, r.Candidate), change(r), chance(r.P), cellText(said))
 	}
 	b.WriteByte('\n')
-	for _, line := range c.remarks(0, true) {
+	for _, line := range c.remarks(0, "") {
 		fmt.Fprintf(&b, "- %s\n", cellText(line))
 	}
 	_, err := io.WriteString(w, b.String())

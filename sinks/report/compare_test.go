@@ -60,7 +60,7 @@ func TestComparisonOnTheConsole(t *testing.T) {
  = ITL p50      0.998 ms  0.995 ms   −0.3 % [−1.8, +1.3]  equal within 5 %
  ✗ goodput        98.0 %       0 %                        worse
  ✓ latency p99   15.1 ms         ∞                        better
-smallest change this test finds: 2 % (ITL p50) to 15 % (out tok/s)
+smallest change this test finds (80 % power): 2 % (ITL p50) to 15 % (out tok/s)
 goodput worse: a side is 0 or has no end, so that only the direction counts
 to decide the ?: if nothing changed, 12 to 35 trials of each system would show
 it (--num-profile-runs 35)
@@ -98,8 +98,11 @@ func TestComparisonInASentence(t *testing.T) {
 	says("not decided yet between before and after|: open in out tok/s: UNDECIDED", "out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not decided yet (−9 %) in 1 of 2")
 	c.Rows = c.Rows[:1]
 	c.Rows[0].Outcome, c.Rows[0].Harmless = decide.Equivalent, true
-	says("after| and before are equal within 5 %: EQUIVALENT", "out tok/s equal within 5 %")
-	c.Rows[0].Outcome = decide.Unclear
+	says("after| and before are equal within the margin of 5 %, though out tok/s changed by less: EQUIVALENT", "out tok/s changed, within your margin of 5 %")
+	low, high := c.Rows[0].Low, c.Rows[0].High
+	c.Rows[0].Low, c.Rows[0].High = -.02, .03
+	says("after| and before are equal within the margin of 5 %: EQUIVALENT", "out tok/s equal within 5 %")
+	c.Rows[0].Outcome, c.Rows[0].Low, c.Rows[0].High = decide.Unclear, low, high
 	says("after| is not worse than before by more than 5 %: NOT WORSE", "out tok/s not worse (95 % sure)")
 	c.Rows[0].Low, c.Rows[0].High = .01, .09
 	says("after| is not worse than before by more than 5 %: NOT WORSE", "out tok/s better, but under 5 %")
@@ -157,7 +160,7 @@ func TestNarrowChanges(t *testing.T) {
 	}
 	c := compared()
 	c.Rows = c.Rows[:1]
-	if got, want := c.finds(), "smallest change this test finds: 15 %"; got != want {
+	if got, want := c.finds(), "smallest change this test finds (80 % power): 15 %"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -66,7 +66,7 @@ type interval struct {
 
 type gateDoc struct {
 	Gate  string `json:"gate"`
-	Held  bool   `json:"held"`
+	Held  *bool  `json:"held,omitempty"` // absent where the number cannot be used
 	State string `json:"state"` // HELD, MISSED, UNDECIDED
 	Text  string `json:"text"`
 	Note  string `json:"note,omitempty"`
@@ -127,7 +127,11 @@ func describeCell(c *decide.CellResult) cellDoc {
 		d.Metrics[k.Tag][k.Stat] = x
 	}
 	for _, g := range c.Gates {
-		d.Gates = append(d.Gates, gateDoc{g.Gate.Expr, g.Held, string(g.State), g.Text, g.Note})
+		x := gateDoc{Gate: g.Gate.Expr, State: string(g.State), Text: g.Text, Note: g.Note}
+		if !g.Unusable {
+			x.Held = &g.Held
+		}
+		d.Gates = append(d.Gates, x)
 	}
 	return d
 }

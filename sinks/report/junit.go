@@ -83,7 +83,9 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 		s := junitSuite{Name: words.Line(r.Plan.Name + ": " + c.Cell.Short())}
 		for _, g := range c.Gates {
 			t := junitCase{Class: words.Line(c.Cell.Short()), Name: words.Line(g.Gate.Expr)}
-			if !g.Held {
+			if g.Unusable { // what spoiled the number fails by itself
+				t.Skipped = &junitText{words.Line("cannot be judged: " + g.Text + " " + g.Note)}
+			} else if !g.Held {
 				t.Failure = &junitText{words.Line(string(g.State) + ": " + g.Text + " " + g.Note)}
 			}
 			s.add(t)

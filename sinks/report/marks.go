@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -15,24 +14,9 @@ type unsupported []string
 // percentileOf are the statistics that need a number of values.
 var percentileOf = map[string]float64{"p50": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 
-// enoughFor tells whether a run that plans so many requests, whose values are worth so
-// many independent ones, is judged by a percentile. The plan decides, so that two equal
-// runs say the same; what came takes only away.
-func enoughFor(stat string, planned int64, worth float64) bool {
-	judged := sweep.Percentile(planned)
-	return percentileOf[stat] <= percentileOf[judged] && stats.Certified(percentileOf[stat], worth)
-}
-
-// requestsFor is how many requests make a percentile certain: what a plan needs, and more
-// where n values are worth less.
-func requestsFor(stat string, worth, n float64) float64 {
-	plan := sweep.Percentiles[slices.IndexFunc(sweep.Percentiles[:], func(p sweep.Judged) bool { return percentileOf[p.Stat] <= percentileOf[stat] })].Requests
-	return max(float64(plan), moreFor(float64(stats.Floor(percentileOf[stat])), worth, n))
-}
-
 // keep tells whether a statistic is not supported, and keeps it.
 func (u *unsupported) keep(stat string, planned int64, worth float64) bool {
-	if _, ok := percentileOf[stat]; !ok || enoughFor(stat, planned, worth) {
+	if _, ok := percentileOf[stat]; !ok || sweep.Certain(percentileOf[stat], planned, worth) {
 		return false
 	}
 	if !slices.Contains(*u, stat) {
@@ -78,6 +62,9 @@ func (r *Report) doubtfulMean(tag string) string { return r.doubtfulStat(tag, "a
 func (r *Report) doubtfulStat(tag, stat string) string { return r.sign(r.Taints.Of(tag, stat)) }
 
 func (r *Report) sign(t validity.Taint) string {
+	if t == r.common { // said once, below the table
+		return ""
+	}
 	if mark := r.marked.mark(t); mark != "" {
 		return " " + mark
 	}

@@ -3,11 +3,11 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep"
@@ -38,7 +38,7 @@ func (r *Report) matrix(s *sheet) (without []string) {
 	t, legend := r.table(cols, s.width)
 	for _, c := range r.Results.Comparisons {
 		if !(Comparison{c}).severalCells() {
-			Comparison{c}.table(s, false)
+			Comparison{c}.table(s, "in summary.md")
 			s.line("")
 		} else if g, signs, ok := r.pairs(c, cols, s.width); ok {
 			t, legend = g, signs
@@ -66,9 +66,6 @@ func (r *Report) table(cols []metrics.Headline, width int) (*grid, *marks) {
 		for _, a := range r.Plan.Axes {
 			t.head = append(t.head, shortAxis(a.Name))
 		}
-		if len(r.Plan.Axes) == 0 {
-			t.head = append(t.head, "cell")
-		}
 		t.left = len(t.head)
 		for _, m := range cols[:shown] {
 			t.head = append(t.head, m.Name)
@@ -81,9 +78,6 @@ func (r *Report) table(cols []metrics.Headline, width int) (*grid, *marks) {
 		for i := range r.Results.Cells {
 			c := &r.Results.Cells[i]
 			line := names(c.Cell.Point)
-			if len(line) == 0 {
-				line = []string{words.Line(c.Cell.Label)}
-			}
 			t.rows = append(t.rows, append(append(line, values[i]...), r.signs(c, legend)))
 		}
 		fits := t.columns(width)
@@ -201,7 +195,9 @@ func (r *Report) values(cols []metrics.Headline, legend *marks) [][]string {
 			c := &r.Results.Cells[i]
 			text := "–"
 			if e, ok := c.Headline().Get(key); ok && c.Trials > 0 {
-				text = estimate(e, m.Percent())
+				if q, ok := percentileOf[m.Stat]; !ok || !failed(c) || stats.Certified(q, c.Headline().Effective(m.Tag)) {
+					text = estimate(e, m.Percent())
+				}
 				legend.interval = legend.interval || strings.ContainsAny(text, "±[")
 				legend.wide = legend.wide || strings.HasSuffix(text, wideMark)
 				legend.few(c, m)
@@ -212,10 +208,17 @@ func (r *Report) values(cols []metrics.Headline, legend *marks) [][]string {
 	return lines
 }
 
+// failed tells whether more of a cell's requests failed than not: a percentile of the few
+// others says nothing.
+func failed(c *decide.CellResult) bool {
+	e, ok := c.Full.Get(decide.Key{Tag: metrics.ErrorRate, Stat: "avg"})
+	return ok && e.Mean > 0.5
+}
+
 // few remembers a percentile of too few requests.
 func (m *marks) few(c *decide.CellResult, h metrics.Headline) {
 	n, worth := c.Headline().Least(h.Tag), c.Headline().Effective(h.Tag)
-	if n == 0 {
+	if n == 0 || failed(c) {
 		return
 	}
 	planned := int64(0)
@@ -292,19 +295,8 @@ func (m *marks) indicative() string {
 	if m.most > m.fewest {
 		of += " to " + words.Grouped(m.most)
 	}
-	need := requestsFor(m.small[len(m.small)-1], m.worth, m.fewest)
+	need := sweep.RequestsFor(percentileOf[m.small[len(m.small)-1]], m.worth, m.fewest)
 	return fmt.Sprintf("%s uncertain: %s requests a run, raise to %s", words.And(m.small), of, words.Grouped(need))
-}
-
-// moreFor is how many requests are worth need independent ones, where so many of n are:
-// rounded up to two digits where that is more.
-func moreFor(need, worth, n float64) float64 {
-	if !(worth > 0 && worth < n) {
-		return need
-	}
-	need *= n / worth
-	digits := math.Pow10(int(math.Log10(need)) - 1)
-	return math.Ceil(need/digits) * digits
 }
 
 // objectives are the two that the front is about.

@@ -7,6 +7,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,7 +57,8 @@ type Report struct {
 	Requests   record.Counts        // over all runs
 	Notices    []string             // one line each, said once
 
-	marked touched // what is behind the marks that the table of a single run shows
+	marked touched        // what is behind the marks that the table of a single run shows
+	common validity.Taint // of all its figures alike, which have no mark
 }
 
 // Doubt is one check of the verdict that is not clean, over all runs.
@@ -77,7 +79,10 @@ func (r *Report) WriteConsole(w io.Writer) error {
 		r.single(s)
 	} else {
 		r.head(s)
-		if len(r.Results.Comparisons) > 0 {
+		if c := r.Results.Comparisons; len(c) > 0 {
+			if line := (Comparison{c[0]}).load(); line != "" {
+				s.wrapped("", line)
+			}
 			s.line("")
 		}
 		if r.Search != nil {
@@ -165,7 +170,7 @@ func (r *Report) doubts(s *sheet) {
 	if why := r.Failure(); why != "" {
 		s.wrapped("", why)
 	}
-	for i, d := range r.Doubts {
+	for i, d := range r.ordered() {
 		if i == maxDoubts {
 			s.line(fmt.Sprintf("  … and %s: aiperf checks %s", words.Count(len(r.Doubts)-maxDoubts, "other finding"), r.Dir))
 			break
@@ -173,6 +178,9 @@ func (r *Report) doubts(s *sheet) {
 		word := words.Pad("doubt", noteColumn) // the verdict of the whole stands above
 		if i == 0 && r.Full != nil {
 			word = words.Pad(r.Verdict.String(), noteColumn) + " "
+		}
+		if d.Check == "errors" && r.Runs > 1 { // the finding is of the worst run
+			d.Detail = fmt.Sprintf("%s of %s failed; the worst run: %s", words.Whole(r.Requests.Failed), words.Count(r.Requests.In(record.Answered), "request"), d.Detail)
 		}
 		s.wrapped(word, d.sentence(r.Runs))
 		if d.Try != "" {
@@ -192,6 +200,15 @@ func (r *Report) doubts(s *sheet) {
 	if r.Stopped != "" {
 		s.wrapped("", "PARTIAL: "+r.Stopped+"; "+r.resume())
 	}
+}
+
+// ordered are the doubts, the worst first; that most requests failed comes before all.
+func (r *Report) ordered() []Doubt {
+	i := slices.IndexFunc(r.Doubts, func(d Doubt) bool { return d.Check == "errors" })
+	if i <= 0 || !r.mostFailed() {
+		return r.Doubts
+	}
+	return slices.Concat(r.Doubts[i:i+1], r.Doubts[:i], r.Doubts[i+1:])
 }
 
 // sentence is the finding with the name of its check and the runs that have it.

@@ -314,6 +314,12 @@ func (r *Report) LimitsSentence() string {
 		return fmt.Sprintf("%s of the requests met %s (%s)", words.Percent(share.Mean), limits, how)
 	}
 	said := fmt.Sprintf("99 %% of the requests met %s in %d of %s", limits, states[decide.Held], words.Count(judged, "cell"))
+	if missed := r.missing(); len(missed) > 0 {
+		said += fmt.Sprintf(", missed in %d", len(missed))
+		if len(missed) < judged {
+			said += " (" + some(missed, mostBest) + ")"
+		}
+	}
 	if n := states[decide.Undecided] - never; n > 0 {
 		said += fmt.Sprintf(", not decided yet in %d", n)
 	}
@@ -321,6 +327,23 @@ func (r *Report) LimitsSentence() string {
 		said += fmt.Sprintf(", cannot be decided in %d (share in doubt)", never)
 	}
 	return said + fmt.Sprintf("; fewest %s at %s", words.Percent(share.Mean), worst.Cell.Short())
+}
+
+// missing are the names of the cells that are shown to miss their limits, in quotation
+// marks where a name has commas of its own.
+func (r *Report) missing() (names []string) {
+	for i := range r.Results.Cells {
+		c := &r.Results.Cells[i]
+		if !slices.ContainsFunc(c.SLOs, func(s decide.SLOOutcome) bool { return s.State == decide.Missed }) {
+			continue
+		}
+		_, name := c.Cell.Apart()
+		if name = cmp.Or(name, c.Cell.Short()); strings.Contains(name, ", ") {
+			name = `"` + name + `"`
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // limits are those of a cell for single requests: "TTFT ≤ 100 ms and ITL ≤ 10 ms".
@@ -353,43 +376,50 @@ func (r *Report) GatesSentence() string {
 		return ""
 	}
 	all := r.Results.GatesHeld + r.Results.GatesMissed
-	open, never, taken := 0, 0, 0
+	missed, yet, never, judged, taken := 0, 0, 0, 0, 0
 	for i := range r.Results.Cells {
 		for _, g := range r.Results.Cells[i].Gates {
-			if g.State != decide.Undecided {
+			switch {
+			case g.State == decide.Missed:
+				missed++
+				continue
+			case g.State != decide.Undecided:
+				continue
+			case g.Undecidable:
+				never++
+			default:
+				yet++
+			}
+			if g.Unusable {
 				continue
 			}
-			open++
-			if g.Held {
+			if judged++; g.Held {
 				taken++
-			}
-			if g.Undecidable {
-				never++
 			}
 		}
 	}
-	said := fmt.Sprintf("%d of %d passed", r.Results.GatesHeld-taken, all)
-	if missed := r.Results.GatesMissed - (open - taken); missed > 0 && open > 0 { // without, the rest are missed
+	said := fmt.Sprintf("%d of %d passed", all-missed-yet-never, all)
+	if missed > 0 {
 		said += fmt.Sprintf(", %d missed", missed)
 	}
-	if yet := open - never; yet > 0 {
+	if yet > 0 {
 		said += fmt.Sprintf(", %d not decided yet (limit inside the %.0f %% interval)", yet, 100*r.Results.Level)
 	}
 	if never > 0 {
-		said += fmt.Sprintf(", %d cannot be decided", never)
+		said += fmt.Sprintf(", %d cannot be judged", never)
 	}
-	if open > 0 {
+	if judged > 0 {
 		how := "; by value: "
 		if s := r.Plan.Experiment.GatesUndecided; s == decide.AsPassed || s == decide.AsMissed {
 			how = "; counted as "
 		}
 		switch taken {
-		case open:
+		case judged:
 			how += "passed"
 		case 0:
 			how += "missed"
 		default:
-			how += fmt.Sprintf("%d passed, %d missed", taken, open-taken)
+			how += fmt.Sprintf("%d passed, %d missed", taken, judged-taken)
 		}
 		said += how
 	}

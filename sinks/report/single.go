@@ -71,12 +71,11 @@ func (r *Report) doubtsOfOne(s *sheet, said, try string) {
 // shownPercentiles are those of the table.
 var shownPercentiles = []string{"p50", "p90", "p99"}
 
-// Enough says for which of the percentiles of the table so many planned requests are
-// enough, of which certified tells whether they hold as many independent values as it needs.
-func Enough(planned int64, certified func(stat string) bool) (said string, all bool) {
+// Enough says for which of the percentiles of the table the requests of a run are enough.
+func Enough(certified func(stat string) bool) (said string, all bool) {
 	var sure, open []string
 	for _, p := range shownPercentiles {
-		if percentileOf[p] <= percentileOf[sweep.Percentile(planned)] && certified(p) {
+		if certified(p) {
 			sure = append(sure, p)
 		} else {
 			open = append(open, p)
@@ -107,18 +106,23 @@ func (r *Report) certainty() (said, try string) {
 	if !ok {
 		return said, ""
 	}
+	for _, x := range rows { // of those that every table has, the one that is worth least
+		if st, ok := r.headline(x.tag); ok && x.always && st.Count > 0 && st.NEff < latency.NEff {
+			latency = st
+		}
+	}
 	planned := int64(0)
 	if c := r.Plan.Cells; len(c) > 0 && c[0].Resolved != nil {
 		planned = sweep.Planned(c[0].Resolved.Benchmark.Phases)
 	}
-	enough, all := Enough(cmp.Or(planned, n), func(p string) bool { return stats.Certified(percentileOf[p], latency.NEff) })
+	enough, all := Enough(func(p string) bool { return sweep.Certain(percentileOf[p], cmp.Or(planned, n), latency.NEff) })
 	if said += enough; all {
 		return said, ""
 	}
 	if !r.Taints.Of(metrics.RequestLatency, "p99").None() {
 		return said, "" // the finding comes first: more requests would not cure it
 	}
-	need := requestsFor("p99", latency.NEff, float64(latency.Count))
+	need := sweep.RequestsFor(0.99, latency.NEff, float64(latency.Count))
 	span := ""
 	if timed {
 		span = words.Span(time.Duration(need / float64(n) * d.Avg * 1e9))
@@ -132,7 +136,7 @@ func (r *Report) certainty() (said, try string) {
 	default:
 		try = fmt.Sprintf("--benchmark-duration %.0f for a certain p99", math.Ceil(need/float64(n)*d.Avg))
 	}
-	if worth := latency.NEff / float64(latency.Count); need > requestsFor("p99", 0, 0) { // nobody sees why so many are needed
+	if worth := latency.NEff / float64(latency.Count); need > sweep.RequestsFor(0.99, 0, 0) { // why so many is not to be seen
 		try += fmt.Sprintf(" (neighbours are alike: these say as much as %.3g independent ones)", max(1, math.Floor(worth*float64(n))))
 	}
 	return said, try
@@ -142,13 +146,13 @@ func (r *Report) certainty() (said, try string) {
 // one, below it the same with failures, where there are any.
 func (r *Report) single(s *sheet) {
 	_, ok := r.headline(metrics.RequestLatency)
+	r.marked, r.common = nil, r.commonTaint()
 	if about := r.about(); about != "" {
 		s.wrapped("", about)
 	}
 	if !ok {
 		return
 	}
-	r.marked = nil
 	var lines []tableLine
 	for _, x := range rows {
 		st, ok := r.headline(x.tag)
@@ -160,6 +164,9 @@ func (r *Report) single(s *sheet) {
 			lines = append(lines, r.distribution("  failures as ∞", adj))
 		}
 	}
+	if r.mostFailed() {
+		s.wrapped("", fmt.Sprintf("the figures are of the %s that did not fail; a percentile that these are too few for is –", words.Count(r.Requests.OK, "request")))
+	}
 	head := tableLine{values: [4]string{"mean ", "p50 ", "p90 ", "p99 "}}
 	writeTable(s, append([]tableLine{head}, lines...))
 	r.throughput(s)
@@ -168,7 +175,36 @@ func (r *Report) single(s *sheet) {
 	if len(r.marked) > 0 {
 		s.wrapped("", strings.Join(r.marked, " · ")+": aiperf checks "+r.Dir)
 	}
+	if !r.common.None() {
+		s.wrapped("", "every figure above is "+r.common.Sentence()+": aiperf checks "+r.Dir)
+	}
 }
+
+// commonTaint is what touches all figures of the table alike, so that a mark behind each
+// tells nothing apart; none where some are touched and others are not.
+func (r *Report) commonTaint() validity.Taint {
+	first := r.Taints.Of(metrics.RequestLatency, "p50")
+	for _, x := range rows {
+		if _, ok := r.headline(x.tag); !ok {
+			continue
+		}
+		for _, stat := range []string{"avg", "p50", "p90", "p99"} {
+			if r.Taints.Of(x.tag, stat) != first {
+				return validity.Taint{}
+			}
+		}
+	}
+	for _, x := range rateParts {
+		if _, ok := r.headline(x.tag); ok && r.Taints.Of(x.tag, x.stat) != first {
+			return validity.Taint{}
+		}
+	}
+	return first
+}
+
+// mostFailed tells whether more requests failed than not: what the others took says
+// little.
+func (r *Report) mostFailed() bool { return r.Requests.Failed > r.Requests.OK }
 
 // tableLine is one line of the table: mean, p50, p90 and p99 in one unit, each with a
 // mark or a blank behind it.
@@ -202,7 +238,9 @@ func (r *Report) distribution(name string, st metrics.Stat) tableLine {
 	for i, stat := range [4]string{"avg", "p50", "p90", "p99"} {
 		v := st.Value(stat) / by
 		text := words.Number(v)
-		if math.IsNaN(v) || math.IsInf(v, 1) { // of failures: they never end
+		if q, ok := percentileOf[stat]; ok && r.mostFailed() && !math.IsInf(v, 1) && !stats.Certified(q, st.NEff) {
+			text = "–" // of the few that did not fail
+		} else if math.IsNaN(v) || math.IsInf(v, 1) { // of failures: they never end
 			text = "∞"
 		}
 		line.values[i] = text + cmp.Or(strings.TrimSpace(r.doubtfulAt(st.Tag, stat)), " ")
@@ -210,11 +248,13 @@ func (r *Report) distribution(name string, st metrics.Stat) tableLine {
 	return line
 }
 
-// unitOf is the one unit of a line, and how many ms it has.
+// unitOf is the one unit of a line, and how many ms it has; none where nothing has an end.
 func unitOf(st metrics.Stat) (unit string, by float64) {
 	switch {
 	case st.Unit != "ms":
 		return metrics.ShortUnit(st.Unit), 1
+	case math.IsInf(st.P50, 1) && !(st.Avg < math.Inf(1)):
+		return "", 1
 	case st.P50 >= 10_000:
 		return "s", 1e3
 	case st.P99 < 0.1:
@@ -288,6 +328,9 @@ func (r *Report) throughput(s *sheet) {
 		return
 	}
 	whole, steady := words.Span(r.FullFor), words.Span(r.SteadyFor)
+	if whole == steady { // nothing was cut that can be seen
+		return
+	}
 	rate, _ := r.headline(metrics.RequestThroughput)
 	if full, ok := r.Full.Get(metrics.RequestThroughput); ok && math.Abs(full.Avg/rate.Avg-1) > 0.02 {
 		s.wrapped(words.Pad("Whole run", labelColumn), r.rates(2, r.Full.Get)+" in "+whole+"; above: its steady "+steady)

@@ -83,6 +83,7 @@ type Comparison struct {
 	Rows                []Row       // by cell, primary metrics first
 	Together            []Row       // each primary metric over all cells; more than one cell only
 	Stamps              [2][]string // of the baseline and of the candidate, where they differ
+	Load                []Fact      // what both were asked, of a comparison of one cell
 	OnlyBaseline        []string
 	OnlyCandidate       []string
 	terms               Terms
@@ -110,6 +111,8 @@ type Row struct {
 	Count, Effective         float64 // the values of a percentile in a run, and what they are worth: the smallest of any run; 0 for others
 	Note                     string  // why there is no number, "" otherwise
 	Undecidable              bool    // an UNDECIDED row that more trials do not decide: Note says why
+
+	judged string // the percentile that both arms are judged by
 }
 
 // Compare compares the cells that both arms have. An error says what makes the
@@ -154,11 +157,15 @@ func (c *Comparison) match(a, b Arm) ([]*duel, error) {
 			return nil, err
 		}
 		pairs = append(pairs, newDuel(&a.Cells[i], &b.Cells[j], c.terms))
+		c.Load = a.Cells[i].Alike
 	}
 	for i := range b.Cells {
 		if !slices.ContainsFunc(a.Cells, func(x ArmCell) bool { return x.Label == b.Cells[i].Label }) {
 			c.OnlyCandidate = append(c.OnlyCandidate, b.Cells[i].Label)
 		}
+	}
+	if len(pairs) > 1 {
+		c.Load = nil
 	}
 	if len(pairs) == 0 {
 		return nil, &diag.Error{
@@ -447,7 +454,7 @@ func squared(x float64) float64 { return x * x }
 // describe is a row with what is known of its metric.
 func (d *duel) describe(k Key, t Terms) Row {
 	nan := math.NaN()
-	r := Row{Cell: d.label, Key: k, Header: k.Tag, Window: d.window, Base: nan, Candidate: nan, Change: nan, Low: nan, High: nan, P: nan, Margin: marginOf(k, t), Outcome: Unclear, Detectable: nan, MustDetect: t.mustDetect(k)}
+	r := Row{Cell: d.label, Key: k, Header: k.Tag, Window: d.window, Base: nan, Candidate: nan, Change: nan, Low: nan, High: nan, P: nan, Margin: marginOf(k, t), Outcome: Unclear, Detectable: nan, MustDetect: t.mustDetect(k), judged: d.judged}
 	if m, ok := metrics.Lookup(k.Tag); ok {
 		r.Header, r.Unit, r.LargerIsBetter = m.Header, m.Unit, m.LargerIsBetter
 	}

@@ -22,6 +22,7 @@ type GateOutcome struct {
 	Note  string // "as observed, by value", "9 to 30 trials decide it: --num-profile-runs 30", "upper bound 8.8 %"; "" if there is none
 
 	Undecidable bool // UNDECIDED, and more trials do not decide it: Note, or Text, says why
+	Unusable    bool // Undecidable, for every run's value is invalid: neither held nor missed
 }
 
 // Policies for a gate that the intervals leave open (gates_undecided).
@@ -67,7 +68,7 @@ func (g *Gate) judge(c *CellResult) GateOutcome {
 	out := GateOutcome{Gate: g, State: Missed, Text: text}
 	if missing {
 		if slices.ContainsFunc(g.refs, func(k Key) bool { return c.Taint(k).Gone() }) {
-			out.State, out.Undecidable = Undecided, true // not the server's doing
+			out.State, out.Undecidable, out.Unusable = Undecided, true, true // not the server's doing
 		}
 		return out
 	}

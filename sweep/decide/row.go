@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep"
 )
 
 // proof is the evidence of one metric: log-ratios of pairs, or the logarithms of both arms.
@@ -149,7 +151,24 @@ func (d *duel) row(k Key, t Terms, level float64, primary bool) Row {
 	}
 	r.N = diff.N
 	r.judge(atLeast(diff, p.least), level)
+	r.bound()
 	return r
+}
+
+// bound keeps the interval of a change of a share within what can be: no more than all of
+// the requests are good.
+func (r *Row) bound() {
+	m, ok := metrics.Lookup(r.Key.Tag)
+	if !ok || m.Over != metrics.Share || r.Key.Stat != "avg" || math.IsNaN(r.High) {
+		return
+	}
+	base := r.Base
+	if !m.LargerIsBetter { // what is left of the whole is compared
+		base = m.Full() - base
+	}
+	if base > 0 {
+		r.High = min(r.High, max(m.Full()/base-1, r.Change))
+	}
 }
 
 // cannot says why no number of trials decides the row.
@@ -222,7 +241,7 @@ func quantileOf(stat string) (q float64, ok bool) {
 // Few tells whether the values of a run are too few for the percentile.
 func (r Row) Few() bool {
 	q, ok := quantileOf(r.Key.Stat)
-	return ok && r.Count > 0 && !stats.Certified(q, r.Effective)
+	return ok && r.Count > 0 && !sweep.CertainBy(cmp.Or(r.judged, sweep.Percentile(int64(r.Count))), q, r.Effective)
 }
 
 // Least is the smallest number of values that a metric has in a run, 0 where there is none.

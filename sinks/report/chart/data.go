@@ -293,7 +293,11 @@ func (d *Data) clock(dir string) error {
 	}
 	first, last := math.Inf(1), math.Inf(-1)
 	for i := range t.N {
-		first, last = math.Min(first, number(t, "started", i)), math.Max(last, number(t, "ended", i))
+		from, to := number(t, "started", i), number(t, "ended", i)
+		first, last = math.Min(first, from), math.Max(last, to)
+		if to > from { // not what passed between two sessions of a plan
+			d.Took += time.Duration(to - from)
+		}
 	}
 	if !(last >= first) {
 		return nil
@@ -301,7 +305,6 @@ func (d *Data) clock(dir string) error {
 	if began := time.Unix(0, int64(first)); d.Began.IsZero() || began.Before(d.Began) {
 		d.Began = began
 	}
-	d.Took += time.Duration(last - first)
 	if d.ends == nil {
 		d.ends = map[string]time.Time{}
 	}

@@ -202,7 +202,7 @@ func anatomy(d *Data, _ *Cell) ([]draw.Panel, string) {
 	case len(p.Series) == 0:
 		return nil, "no time to first token: answers were not streamed (--streaming)"
 	case !toldApart(p.Series):
-		return nil, "nothing tells the parts of a TTFT apart: the server reports no queue and no prefill time, and the client added less than 2 %"
+		return nil, "nothing tells the parts of a TTFT apart: the answers carry no queue and no prefill time of each request, and the client added less than 2 %; server_* metrics have the means where the server exports them"
 	}
 	return []draw.Panel{p}, ""
 }

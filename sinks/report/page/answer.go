@@ -133,8 +133,10 @@ func relied(d *chart.Data) string {
 	if _, most := trialsOf(d); most != 1 || len(d.Cells) != 1 || !d.Has(metrics.RequestLatency, "p50") {
 		return ""
 	}
-	enough, _ := report.Enough(int64(d.Requests.Total), func(stat string) bool {
-		return !d.Get(d.Cells[0], metrics.RequestLatency, stat).Unsupported
+	enough, _ := report.Enough(func(stat string) bool {
+		return !slices.ContainsFunc([]string{metrics.TimeToFirstToken, metrics.InterTokenLatency, metrics.RequestLatency}, func(tag string) bool {
+			return d.Get(d.Cells[0], tag, stat).Unsupported
+		})
 	})
 	return words.Count(d.Requests.Total, "request") + enough
 }

@@ -159,7 +159,7 @@ multi_run: {num_runs: 3}`)
 	if strings.Contains(said, "queue") && !strings.Contains(said, "(network, queue, prompt)") || strings.Contains(said, "they queue") {
 		t.Error(said)
 	}
-	if !strings.Contains(said, "of 3,600 requests failed: ") || !strings.Contains(said, "× http_503, “scripted failure of request ") {
+	if !strings.Contains(said, "of 3,600 requests failed: ") || !strings.Contains(said, "http_503, “scripted failure") {
 		t.Error(said)
 	}
 }

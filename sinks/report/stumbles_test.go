@@ -1,0 +1,156 @@
+package report
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
+	"aiperf.dev/aiperf/sweep/search"
+)
+
+// Where most requests failed that is said first, whatever else is found, and no
+// percentile of the few others stands there (issue 22).
+func TestMostRequestsFailed(t *testing.T) {
+	t.Parallel()
+	r := &Report{
+		Plan: &sweep.Plan{}, Results: &decide.Results{}, Verdict: validity.Invalid, Dir: "out", Runs: 1, Requests: record.Counts{OK: 6, Failed: 294},
+		Doubts: []Doubt{
+			{Verdict: validity.Invalid, Check: "turnaround", Detail: "gaps in the client"},
+			{Verdict: validity.Degraded, Check: "errors", Detail: "294 of 300 requests failed: http_500"},
+		},
+		Full: &metrics.Summary{Stats: []metrics.Stat{
+			{Tag: "time_to_first_token", Unit: "ms", Count: 6, NEff: 6, Avg: 41.2, P50: 41.2, P90: 52, P99: 63},
+			{Tag: "request_latency", Unit: "ms", Count: 6, NEff: 6, Avg: 364, P50: 364, P90: 402, P99: 431},
+		}},
+		Taints: validity.Taints{},
+	}
+	for _, m := range metrics.Catalogue() {
+		r.Taints[m.Tag] = validity.Taint{Check: "errors", Level: validity.Doubtful}
+	}
+	var b strings.Builder
+	if err := r.WriteConsole(&b); err != nil {
+		t.Fatal(err)
+	}
+	got := b.String()
+	if first, _, _ := strings.Cut(got, "\n"); !strings.Contains(first, "294 of 300 requests failed") {
+		t.Errorf("the first line is %q", first)
+	}
+	for _, number := range []string{"52.0", "63.0", "402", "431", validity.DoubtMark} {
+		if strings.Contains(got, number) {
+			t.Errorf("%s stands there:\n%s", number, got)
+		}
+	}
+	for _, said := range []string{"of the 6 requests that did not fail", "every figure above is in doubt by errors: aiperf checks out"} {
+		if !strings.Contains(got, said) {
+			t.Errorf("no %q in\n%s", said, got)
+		}
+	}
+}
+
+// The counts of the sentences on gates and limits add up to the gates and cells, for any
+// outcomes, and the cells that missed a limit are named (issue 22).
+func TestEveryGateAndCellIsCounted(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(22, 4))
+	states := []decide.State{decide.Held, decide.Missed, decide.Undecided}
+	for range 2000 {
+		r := &Report{Plan: &sweep.Plan{Gates: make([]sweep.Gate, 1)}, Results: &decide.Results{Level: .95}, Requests: record.Counts{Failed: 1}}
+		want := map[string]int{}
+		missed := []string{}
+		for i := range 1 + rng.IntN(5) {
+			name := string(rune('a' + i))
+			c := decide.CellResult{Trials: 3, Cell: &sweep.Cell{Label: name, Point: []sweep.Value{{Axis: "model", Label: name}}, Resolved: &schema.Resolved{}}}
+			g := decide.GateOutcome{State: states[rng.IntN(3)]}
+			g.Held = g.State == decide.Held || g.State == decide.Undecided && rng.IntN(2) == 0
+			g.Undecidable = g.State == decide.Undecided && rng.IntN(2) == 0
+			g.Unusable = g.Undecidable && !g.Held && rng.IntN(2) == 0
+			switch {
+			case g.Undecidable:
+				want["cannot be judged"]++
+			case g.State == decide.Undecided:
+				want["not decided yet"]++
+			case g.State == decide.Held:
+				want["passed"]++
+			default:
+				want["missed"]++
+			}
+			if c.Gates = append(c.Gates, g); g.Held {
+				r.Results.GatesHeld++
+			} else {
+				r.Results.GatesMissed++
+			}
+			c.SLOs = []decide.SLOOutcome{{State: states[rng.IntN(3)]}}
+			if c.SLOs[0].State == decide.Missed {
+				missed = append(missed, "model "+name)
+			}
+			r.Results.Cells = append(r.Results.Cells, c)
+		}
+		said, _, _ := strings.Cut(r.GatesSentence(), ";")
+		for what, n := range want {
+			if what != "passed" && !strings.Contains(said, ", "+digit(n)+" "+what) || what == "passed" && !strings.HasPrefix(said, digit(n)+" of ") {
+				t.Fatalf("%q does not say that %d %s", said, n, what)
+			}
+		}
+		if got := r.missing(); !slices.Equal(got, missed) && len(missed)+len(got) > 0 {
+			t.Fatalf("missed %v, want %v", got, missed)
+		}
+	}
+}
+
+func digit(n int) string { return string(rune('0' + n)) }
+
+// A percentile is certain, and asks for as many requests, in one way: a screen never calls
+// certain what a plan or a comparison calls uncertain (issue 22).
+func TestOneNumberOfRequests(t *testing.T) {
+	t.Parallel()
+	for _, stat := range shownPercentiles {
+		q := percentileOf[stat]
+		need := sweep.RequestsFor(q, 0, 0)
+		if !sweep.Certain(q, int64(need), need) || sweep.Certain(q, int64(need)-1, need-1) && stat != "p50" {
+			t.Errorf("%s asks for %.0f requests", stat, need)
+		}
+		for _, worth := range []float64{0.1, 0.5, 0.9} {
+			n := sweep.RequestsFor(q, 100*worth, 100)
+			if !sweep.Certain(q, int64(n), n*worth) {
+				t.Errorf("%s of %.0f requests, each worth %g, is uncertain", stat, n, worth)
+			}
+		}
+	}
+}
+
+// What a number is called in a sentence is what it is in the table, with an interval and
+// without (issue 22).
+func TestNumbersRoundAlike(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(22, 2))
+	for range 5000 {
+		mean := rng.Float64() * []float64{1, 10, 100, 1e3, 1e4, 1e6}[rng.IntN(6)]
+		e := estimated(mean, mean*0.2*rng.Float64())
+		if got, want := estimate(e, false), words.Number(mean); !strings.HasPrefix(got, want) {
+			t.Fatalf("%q in the table, %q in a sentence", got, want)
+		}
+	}
+}
+
+func estimated(mean, half float64) stats.Estimate {
+	return stats.Estimate{Mean: mean, Low: mean - half, High: mean + half, N: 5}
+}
+
+// A search that was stopped before its first run ended has no table (issue 22).
+func TestSearchWithoutALoad(t *testing.T) {
+	t.Parallel()
+	var s sheet
+	(&Report{Search: &search.Answer{}}).probes(&s)
+	if s.String() != "" {
+		t.Errorf("it prints %q", s.String())
+	}
+}
