@@ -67,7 +67,7 @@ type interval struct {
 type gateDoc struct {
 	Gate  string `json:"gate"`
 	Held  *bool  `json:"held,omitempty"` // absent where the number cannot be used
-	State string `json:"state"` // HELD, MISSED, UNDECIDED
+	State string `json:"state"`          // HELD, MISSED, UNDECIDED
 	Text  string `json:"text"`
 	Note  string `json:"note,omitempty"`
 }
