@@ -185,7 +185,7 @@ func runMetrics(at sinks.Place, sum *metrics.Summary, taints validity.Taints, pl
 				row.N = record.None
 			}
 			if k.q > 0 {
-				row.Method, row.Certified = "linear", yes(sweep.Certain(k.q, cmp.Or(planned, s.Count), s.NEff))
+				row.Method, row.Certified = "linear", yes(decide.Certain(k.q, cmp.Or(planned, s.Count), s.NEff))
 				if in, ok := s.Interval(name); ok {
 					row.Low, row.High = in.Low, in.High
 				}

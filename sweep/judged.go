@@ -2,10 +2,8 @@ package sweep
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
-	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/schema"
@@ -48,42 +46,6 @@ func Percentile(requests int64) string {
 		}
 	}
 	return "p50"
-}
-
-// Certain tells whether quantile q can be relied on in a run that plans so many requests,
-// whose values are worth so many independent ones. The plan decides, so that two equal
-// runs say the same; what came takes only away. Screens, tables and comparisons ask here.
-func Certain(q float64, planned int64, worth float64) bool {
-	return CertainBy(Percentile(planned), q, worth)
-}
-
-// CertainBy is Certain of a run that is judged by a percentile.
-func CertainBy(judged string, q, worth float64) bool {
-	q = max(q, 1-q)
-	return (judged == Percentiles[0].Stat || q <= quantileOf(judged)) && stats.Certified(q, worth)
-}
-
-// RequestsFor is how many requests make quantile q certain: what a plan needs, and more
-// where n values are worth less.
-func RequestsFor(q, worth, n float64) float64 {
-	plan := Percentiles[0].Requests
-	for _, p := range Percentiles {
-		if q <= quantileOf(p.Stat) {
-			plan = p.Requests
-		}
-	}
-	need := float64(stats.Floor(q))
-	if worth > 0 && worth < n { // neighbours are alike: rounded up to two digits
-		need *= n / worth
-		digits := math.Pow10(int(math.Log10(need)) - 1)
-		need = math.Ceil(need/digits) * digits
-	}
-	return max(float64(plan), need)
-}
-
-// quantileOf is p90 as 0.9.
-func quantileOf(stat string) float64 {
-	return map[string]float64{"p99": 0.99, "p90": 0.9, "p50": 0.5}[stat]
 }
 
 // Lower is the lower one of two percentiles.

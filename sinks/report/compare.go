@@ -11,7 +11,6 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
-	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
@@ -476,7 +475,7 @@ func (c Comparison) few(all bool) string {
 		return ""
 	}
 	r := c.Rows[i]
-	need := sweep.RequestsFor(percentileOf[r.Key.Stat], r.Effective, r.Count)
+	need := decide.RequestsFor(percentileOf[r.Key.Stat], r.Effective, r.Count)
 	return fmt.Sprintf("%s is uncertain, of %.0f requests a trial: raise requests to %s", shortName(r), r.Count, words.Grouped(need))
 }
 

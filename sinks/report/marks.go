@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"aiperf.dev/aiperf/internal/validity"
-	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
 )
 
 // unsupported are the percentiles that were shown of too few values, in their order.
@@ -16,7 +16,7 @@ var percentileOf = map[string]float64{"p50": 0.5, "p75": 0.75, "p90": 0.9, "p95"
 
 // keep tells whether a statistic is not supported, and keeps it.
 func (u *unsupported) keep(stat string, planned int64, worth float64) bool {
-	if _, ok := percentileOf[stat]; !ok || sweep.Certain(percentileOf[stat], planned, worth) {
+	if _, ok := percentileOf[stat]; !ok || decide.Certain(percentileOf[stat], planned, worth) {
 		return false
 	}
 	if !slices.Contains(*u, stat) {

@@ -295,7 +295,7 @@ func (m *marks) indicative() string {
 	if m.most > m.fewest {
 		of += " to " + words.Grouped(m.most)
 	}
-	need := sweep.RequestsFor(percentileOf[m.small[len(m.small)-1]], m.worth, m.fewest)
+	need := decide.RequestsFor(percentileOf[m.small[len(m.small)-1]], m.worth, m.fewest)
 	return fmt.Sprintf("%s uncertain: %s requests a run, raise to %s", words.And(m.small), of, words.Grouped(need))
 }
 

@@ -316,7 +316,7 @@ func (r *Report) LimitsSentence() string {
 	said := fmt.Sprintf("99 %% of the requests met %s in %d of %s", limits, states[decide.Held], words.Count(judged, "cell"))
 	if missed := r.missing(); len(missed) > 0 {
 		said += fmt.Sprintf(", missed in %d", len(missed))
-		if len(missed) < judged {
+		if len(missed) < judged && len(missed) <= mostBest {
 			said += " (" + some(missed, mostBest) + ")"
 		}
 	}
@@ -399,7 +399,7 @@ func (r *Report) GatesSentence() string {
 		}
 	}
 	said := fmt.Sprintf("%d of %d passed", all-missed-yet-never, all)
-	if missed > 0 {
+	if missed > 0 && yet+never > 0 { // without, the rest are missed
 		said += fmt.Sprintf(", %d missed", missed)
 	}
 	if yet > 0 {

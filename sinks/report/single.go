@@ -15,6 +15,7 @@ import (
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
 )
 
 // row is one line of the report on a single run.
@@ -115,14 +116,14 @@ func (r *Report) certainty() (said, try string) {
 	if c := r.Plan.Cells; len(c) > 0 && c[0].Resolved != nil {
 		planned = sweep.Planned(c[0].Resolved.Benchmark.Phases)
 	}
-	enough, all := Enough(func(p string) bool { return sweep.Certain(percentileOf[p], cmp.Or(planned, n), latency.NEff) })
+	enough, all := Enough(func(p string) bool { return decide.Certain(percentileOf[p], cmp.Or(planned, n), latency.NEff) })
 	if said += enough; all {
 		return said, ""
 	}
 	if !r.Taints.Of(metrics.RequestLatency, "p99").None() {
 		return said, "" // the finding comes first: more requests would not cure it
 	}
-	need := sweep.RequestsFor(0.99, latency.NEff, float64(latency.Count))
+	need := decide.RequestsFor(0.99, latency.NEff, float64(latency.Count))
 	span := ""
 	if timed {
 		span = words.Span(time.Duration(need / float64(n) * d.Avg * 1e9))
@@ -136,7 +137,7 @@ func (r *Report) certainty() (said, try string) {
 	default:
 		try = fmt.Sprintf("--benchmark-duration %.0f for a certain p99", math.Ceil(need/float64(n)*d.Avg))
 	}
-	if worth := latency.NEff / float64(latency.Count); need > sweep.RequestsFor(0.99, 0, 0) { // why so many is not to be seen
+	if worth := latency.NEff / float64(latency.Count); need > decide.RequestsFor(0.99, 0, 0) { // why so many is not to be seen
 		try += fmt.Sprintf(" (neighbours are alike: these say as much as %.3g independent ones)", max(1, math.Floor(worth*float64(n))))
 	}
 	return said, try

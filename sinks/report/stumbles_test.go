@@ -96,6 +96,9 @@ func TestEveryGateAndCellIsCounted(t *testing.T) {
 		}
 		said, _, _ := strings.Cut(r.GatesSentence(), ";")
 		for what, n := range want {
+			if what == "missed" && want["cannot be judged"]+want["not decided yet"] == 0 {
+				continue // the rest
+			}
 			if what != "passed" && !strings.Contains(said, ", "+digit(n)+" "+what) || what == "passed" && !strings.HasPrefix(said, digit(n)+" of ") {
 				t.Fatalf("%q does not say that %d %s", said, n, what)
 			}
@@ -114,13 +117,13 @@ func TestOneNumberOfRequests(t *testing.T) {
 	t.Parallel()
 	for _, stat := range shownPercentiles {
 		q := percentileOf[stat]
-		need := sweep.RequestsFor(q, 0, 0)
-		if !sweep.Certain(q, int64(need), need) || sweep.Certain(q, int64(need)-1, need-1) && stat != "p50" {
+		need := decide.RequestsFor(q, 0, 0)
+		if !decide.Certain(q, int64(need), need) || decide.Certain(q, int64(need)-1, need-1) && stat != "p50" {
 			t.Errorf("%s asks for %.0f requests", stat, need)
 		}
 		for _, worth := range []float64{0.1, 0.5, 0.9} {
-			n := sweep.RequestsFor(q, 100*worth, 100)
-			if !sweep.Certain(q, int64(n), n*worth) {
+			n := decide.RequestsFor(q, 100*worth, 100)
+			if !decide.Certain(q, int64(n), n*worth) {
 				t.Errorf("%s of %.0f requests, each worth %g, is uncertain", stat, n, worth)
 			}
 		}

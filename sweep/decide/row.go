@@ -241,7 +241,7 @@ func quantileOf(stat string) (q float64, ok bool) {
 // Few tells whether the values of a run are too few for the percentile.
 func (r Row) Few() bool {
 	q, ok := quantileOf(r.Key.Stat)
-	return ok && r.Count > 0 && !sweep.CertainBy(cmp.Or(r.judged, sweep.Percentile(int64(r.Count))), q, r.Effective)
+	return ok && r.Count > 0 && !certainBy(cmp.Or(r.judged, sweep.Percentile(int64(r.Count))), q, r.Effective)
 }
 
 // Least is the smallest number of values that a metric has in a run, 0 where there is none.
