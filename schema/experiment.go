@@ -50,6 +50,8 @@ type Search struct {
 	Also       []string     `json:"also,omitempty"`
 	Resolution float64      `json:"resolution"`
 	Budget     SearchBudget `json:"budget"`
+	// Adaptive is what AIPerf's adaptive_search said, where one made this search.
+	Adaptive map[string]any `json:"adaptive,omitempty"`
 }
 
 // SearchBudget is what a search may cost.

@@ -15,6 +15,7 @@ type Over struct {
 	DesignDir string
 	Sweep     *SweepSummary // nil without a sweep
 	SweepDir  string
+	History   *SearchHistory // of a search that an adaptive search made, nil elsewhere
 }
 
 // CellFiles are the files over the trials of one cell.
@@ -39,6 +40,11 @@ func (o *Over) Write(root string, of func(dir string) *metrics.Summary) error {
 			return err
 		}
 		if _, err := WriteDesign(dir, o.Design); err != nil {
+			return err
+		}
+	}
+	if o.History != nil {
+		if _, err := WriteHistory(root, o.History); err != nil {
 			return err
 		}
 	}
