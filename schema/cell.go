@@ -35,15 +35,25 @@ type cells struct {
 	// fields are judged, each by itself.
 	partly bool
 
-	objects []object      // with settings that ask something of a cell
-	acting  map[spot]bool // settings that have an effect in some cell
+	objects []object          // with settings that ask something of a cell
+	acting  map[spot]bool     // settings that have an effect in some cell
+	formats map[string]string // of files of records that were looked at, by path
+}
+
+// looked is the format of the first records of a file, "" where that is not known.
+func (cs *cells) looked(path string) string {
+	if _, known := cs.formats[path]; !known && cs.src.Look != nil {
+		found, _ := cs.src.Look(path) //nolint:errcheck // it is refused when it is played
+		cs.formats[path] = found.Format
+	}
+	return cs.formats[path]
 }
 
 // cellsOf are the cells of the experiment that d has put together.
 func cellsOf(d *draft) *cells {
 	cs := &cells{
 		draft: d, templated: lower.HasTemplates(d.root),
-		objects: objectsOf(d.index, func(n *need) bool { return n.cell != nil }), acting: map[spot]bool{},
+		objects: objectsOf(d.index, func(n *need) bool { return n.cell != nil }), acting: map[spot]bool{}, formats: map[string]string{},
 	}
 	for _, name := range cs.index["benchmark"].Keys {
 		if cs.index["benchmark."+name].Lower == "" && cs.checker.always("benchmark."+name) {

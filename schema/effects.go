@@ -55,7 +55,7 @@ var effects = []effect{
 
 	{in: "multi_run", settings: "num_runs sentinel"},
 	{in: "multi_run", settings: "cooldown_seconds confidence_level set_consistent_seed seeds vary_seed_per_trial", needs: severalRuns},
-	{in: "multi_run", settings: "disable_warmup_after_first", needs: severalRuns},
+	{in: "multi_run", settings: "disable_warmup_after_first", needs: warmRuns},
 	{in: "multi_run", settings: "convergence", needs: severalTrials},
 	{in: "multi_run.convergence", settings: "metric stat mode threshold min_runs"},
 
@@ -311,7 +311,7 @@ func (f *finder) judge(n *source.Node, path []string, rows []effectRow) {
 // one cell may have one in another.
 func (cs *cells) ineffective(c *cell) (bad Errors) {
 	body := &c.resolved.Benchmark
-	v := view{body: body, file: cs.src.File != ""}
+	v := view{body: body, file: cs.src.File != "", looked: cs.looked}
 	f := finder{root: c.root, index: cs.index}
 	f.ask = func(r effectRow, object, value *source.Node, path []string) lack {
 		v.dataset, v.phase = &Dataset{}, nil
@@ -402,7 +402,7 @@ func (d *Document) Idle(cells []*Resolved) (idle Idle) {
 func (d *Document) idleInPlan(cells []*Resolved, idle *Idle) {
 	whole := *d.cells.root
 	whole.Fields = append(slices.Clone(whole.Fields), source.Field{Name: "sweep", Value: d.block})
-	v := planView{experiment: &d.envelope, cells: len(cells)}
+	v := planView{experiment: &d.envelope, cells: len(cells), warm: slices.ContainsFunc(cells, (*Resolved).warmsUp)}
 	f := finder{root: &whole, index: d.cells.index}
 	f.ask = func(r effectRow, object, _ *source.Node, _ []string) lack {
 		v.object = object
@@ -428,6 +428,9 @@ func (d *Document) idleInPlan(cells []*Resolved, idle *Idle) {
 	}
 	f.look(objectsOf(d.cells.index, func(n *need) bool { return n.plan != nil }))
 }
+
+// warmsUp tells whether the cell has a warmup.
+func (r *Resolved) warmsUp() bool { return warmsUp(&r.Benchmark) }
 
 // knownToAIPerf tells whether AIPerf has the setting and reads where it stands.
 func (d *Document) knownToAIPerf(setting string) bool {

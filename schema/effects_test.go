@@ -239,6 +239,7 @@ var around = map[string]surroundings{
 
 	"a rate of cancellation above 0":               {tree{"benchmark.phases.0.cancellation.rate": 5}, []tree{{"benchmark.phases.0.cancellation.rate": 0}}},
 	"a warmup, where the target is one of it":      {tree{"benchmark.phases.0": nil, "benchmark.phases.0.name": "warmup", "benchmark.phases.0.kind": "warmup", "benchmark.phases.0.requests": 2, "benchmark.phases.1.name": "profiling", "benchmark.phases.1.concurrency": 2, "benchmark.phases.1.requests": 4}, []tree{{}}},
+	"several runs, with a warmup":                  {trials.with(tree{"benchmark.phases.0": nil, "benchmark.phases.0.name": "warmup", "benchmark.phases.0.kind": "warmup", "benchmark.phases.0.requests": 2, "benchmark.phases.1.name": "profiling", "benchmark.phases.1.concurrency": 2, "benchmark.phases.1.requests": 4}), []tree{{}, trials}},
 	"a model's tokenizer":                          {tree{}, []tree{{"benchmark.tokenizer.name": "builtin"}}},
 	"server metrics that are read":                 {tree{}, []tree{{"benchmark.server_metrics.enabled": false}}},
 	"concurrency":                                  {tree{}, []tree{{"benchmark.phases.0.concurrency": nil, "benchmark.phases.0.in_flight": 3}}},

@@ -30,7 +30,7 @@ type Source struct {
 	// RunTags are those of Tags that are figures of a whole run: no request can
 	// be held against a limit on one.
 	RunTags []string
-	// Look looks into a file of records that a flag names. Nil: no file is looked
+	// Look looks into a file of records. Nil: no file is looked
 	// into, and nothing follows from what it holds.
 	Look func(path string) (cmdline.Records, error)
 }

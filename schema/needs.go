@@ -16,25 +16,30 @@ type view struct {
 	object  *source.Node
 	name    string
 	value   *source.Node
-	file    bool // the experiment is a file, not flags alone
+	file    bool                              // the experiment is a file, not flags alone
+	looked  func(path string) (format string) // what the first records of a file are; "" where that is not known
 }
 
 // planView is one setting in the plan.
 type planView struct {
 	experiment *Experiment
 	cells      int
+	warm       bool // some cell has a warmup
 	object     *source.Node
 }
 
 func (v *view) endpoint() *fields.EndpointType { return fields.EndpointNamed(v.body.Endpoint.Type) }
 func (v *view) mode() *fields.PhaseType        { return fields.PhaseNamed(v.phase.Type) }
 
-// format is the row of the data set's format; nil where none is named, and the
-// records say which it is.
+// format is the row of the data set's format; nil where none is named, and where
+// the records, which say it then, cannot be looked at.
 func (v *view) format() *fields.DatasetFormat {
 	name := v.dataset.Format
 	if set := fields.PublicSetNamed(v.dataset.Dataset); set != nil {
 		name = set.Format
+	}
+	if name == "" && v.dataset.Path != "" {
+		name = v.looked(v.dataset.Path)
 	}
 	return fields.FormatNamed(name)
 }
@@ -92,6 +97,12 @@ var ofItsType = &need{name: "a type that takes it"}
 var (
 	severalRuns = &need{name: "several runs", plan: func(v *planView) lack {
 		return unless(v.cells > 1 || v.experiment.MultiRun.NumRuns > 1 || v.experiment.Search != nil, onRun)
+	}}
+	warmRuns = &need{name: "several runs, with a warmup", plan: func(v *planView) lack {
+		if w := severalRuns.plan(v); w != acts {
+			return w
+		}
+		return unless(v.warm, " without a warmup (--warmup-request-count)")
 	}}
 	severalCells = &need{name: "several cells", plan: func(v *planView) lack {
 		return unless(v.cells > 1, " on a single cell (sweep makes several)")
@@ -308,6 +319,10 @@ var (
 	resumed = &need{name: "a phase of agentic_replay", cell: func(v *view) lack { return anyPrimed(v) }}
 )
 
+func warmsUp(b *Benchmark) bool {
+	return slices.ContainsFunc(b.Phases, func(p Phase) bool { return p.Kind == "warmup" })
+}
+
 func ranks(t *fields.EndpointType) bool { return t.Ranks }
 
 // first is the first of needs that is not filled.
@@ -414,8 +429,7 @@ var (
 		return unless(v.phase.Cancellation != nil && v.phase.Cancellation.Rate > 0, " without a rate above 0 (--request-cancellation-rate)")
 	}}
 	warmedUp = &need{name: "a warmup, where the target is one of it", cell: func(v *view) lack {
-		warm := slices.ContainsFunc(v.body.Phases, func(p Phase) bool { return p.Kind == "warmup" })
-		return unless(warm || !strings.HasPrefix(v.value.Text(), "warmup"), " without a warmup (--warmup-request-count)")
+		return unless(warmsUp(v.body) || !strings.HasPrefix(v.value.Text(), "warmup"), " without a warmup (--warmup-request-count)")
 	}}
 	modelsTokenizer = &need{name: "a model's tokenizer", cell: func(v *view) lack {
 		return unless(v.body.Tokenizer.Name != "builtin", " on the built-in tokenizer")
