@@ -366,7 +366,7 @@ func (r *Report) good(s *sheet) {
 		return
 	}
 	all := r.Requests.In(record.Attempted)
-	rate, _ := r.Full.Get(metrics.Goodput)
+	rate, _ := r.headline(metrics.Goodput) // of the time that the other rates are of
 	count := func(share float64) string { return words.Whole(int64(math.Round(share * float64(all)))) }
 	most := share.Avg + share.Open // that of requests which were cut off before it was known
 	met, part, speed := count(share.Avg), words.Percent(share.Avg), words.Number(rate.Avg)
