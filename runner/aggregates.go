@@ -48,8 +48,7 @@ func (r *runner) overRuns() (o aiperf.Over, err error) {
 		o.SweepDir = filepath.Join("aggregate", "sweep_aggregate")
 	}
 	o.Sweep = r.sweepSummary()
-	o.History, err = r.history()
-	return o, err
+	return o, nil
 }
 
 // collated are the requests of c's trials that are brought together, as AIPerf does for one
@@ -119,12 +118,6 @@ func (r *runner) sweepSummary() *aiperf.SweepSummary {
 	s := &aiperf.SweepSummary{NumRuns: len(r.plan.Runs), Mode: r.plan.Order, Level: r.result.Results.Level, Trials: r.plan.Trials}
 	for _, x := range r.plan.Axes {
 		s.Parameters = append(s.Parameters, aiperf.SweepParameter{Path: strings.TrimPrefix(x.Path, "benchmark."), Values: aiperf.Plains(x.Values)})
-	}
-	if r.plan.Experiment.Search != nil { // its cells were made as it went
-		s.NumRuns, s.Parameters[0].Values = len(r.result.Outcomes), nil
-		for _, c := range r.plan.Cells {
-			s.Parameters[0].Values = append(s.Parameters[0].Values, aiperf.Plain{V: c.Point[0].Value})
-		}
 	}
 	for _, c := range r.plan.Cells {
 		a := r.aggregate(c, true)

@@ -51,7 +51,7 @@ func (r *runner) searched(before map[string]resultdir.Event) (done []source.Deci
 			break
 		}
 		seen[e.Run] = true
-		done = append(done, source.Decision{Run: r.plan.Probe(c, e.Trial, len(done)), Why: decided[e.Run].Why, Standing: decided[e.Run].Standing})
+		done = append(done, source.Decision{Run: r.plan.RunOf(c, e.Trial), Why: decided[e.Run].Why, Standing: decided[e.Run].Standing})
 	}
 	return done, nil
 }

@@ -35,8 +35,6 @@ var flagDifferences = map[string]string{
 	"--image-height-mean":                   noneDefault,
 	"--image-source":                        "takes a folder as well, as AIPerf's does; the words are in its description",
 	"--image-width-mean":                    noneDefault,
-	"--search-initial-points":               shownDefault,
-	"--search-planner":                      shownDefault,
 	"--output-artifact-dir":                 "profile takes artifacts, as AIPerf does; run makes a folder of the name and the time, so the help names no default",
 	"--prompt-prefix-length":                noneDefault,
 	"--prompt-prefix-pool-size":             noneDefault,
@@ -55,7 +53,6 @@ var lineDifferences = map[string]string{
 	"recipe_ramp":                    moreRequests,
 	"sweep_list_of_one":              moreRequests,
 	"sweep_osl_and_concurrency_zip3": moreRequests,
-	"search_space":                   "the limits of a search on requests are the slos of its runs",
 	"header_text":                    "the values of headers that are not known to be harmless are masked where a body is shown",
 	"header_numeric":                 "a header's value is text; AIPerf turns digits into a number and then refuses it",
 }

@@ -48,7 +48,7 @@ var effects = []effect{
 	{in: "", settings: "no_sweep_table objectives", needs: severalCells},
 	{in: "", settings: "gates_undecided", needs: gated},
 	{in: "compare", settings: "axis margin metrics undecided must_detect"},
-	{in: "search", settings: "find path range where share also resolution budget adaptive"},
+	{in: "search", settings: "find path range where share also resolution budget"},
 	{in: "search.budget", settings: "time probes"},
 	{in: "budget", settings: "time requests", needs: severalRuns},
 	{in: "tables", settings: "chunks formats"},
@@ -61,14 +61,10 @@ var effects = []effect{
 
 	{in: "sweep", settings: "type order where derive"},
 	{in: "sweep", settings: "parameters axes runs samples seed dimensions label_format scramble optimization", needs: ofItsType},
-	{in: "sweep", settings: "planner search_space objectives sla_filters max_iterations n_initial_points random_seed improvement_patience plateau_window plateau_threshold"}, // schema/cmdline/adaptive.go makes a search of them
-	{in: "sweep.search_space.*", settings: "path lo hi kind prior"},
-	{in: "sweep.objectives.*", settings: "metric stat direction threshold"},
-	{in: "sweep.sla_filters.*", settings: "metric_tag stat op threshold"},
 	{in: "sweep", settings: "same_seed cooldown_seconds", needs: severalCells},
 	{in: "sweep", settings: "iteration_order", needs: severalTrialsOfCells},
 	{in: "sweep", settings: "recipe"},
-	{in: "sweep.recipe", settings: "name search_metric search_stat search_direction isl_osl_pairs isl_min isl_max isl_steps concurrency_min concurrency_max concurrency_steps osl_min osl_max osl_steps"}, // schema/cmdline/recipe.go says what each reads
+	{in: "sweep.recipe", settings: "name isl_osl_pairs isl_min isl_max isl_steps concurrency_min concurrency_max concurrency_steps osl_min osl_max osl_steps"}, // schema/cmdline/recipe.go says what each reads
 	{in: "sweep.axes.*", settings: "grid zip"},
 	{in: "sweep.runs.*", settings: "name benchmark variables values"},
 	{in: "sweep.dimensions.*", settings: "path choices"},

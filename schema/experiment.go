@@ -50,8 +50,6 @@ type Search struct {
 	Also       []string     `json:"also,omitempty"`
 	Resolution float64      `json:"resolution"`
 	Budget     SearchBudget `json:"budget"`
-	// Adaptive is what AIPerf's adaptive_search said, where one made this search.
-	Adaptive map[string]any `json:"adaptive,omitempty"`
 }
 
 // SearchBudget is what a search may cost.

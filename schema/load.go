@@ -106,9 +106,6 @@ func load(src Source, watch *source.Watchdog, hide **secret.Masker) (*Document, 
 	if bad := d.overlay(); found(bad) && doubtful(bad) {
 		return nil, all // there is nothing true to say any more
 	}
-	if d.line.Searches && found(d.readSearch(d.root)) {
-		return nil, all
-	}
 	o, bad := d.outline()
 	found(bad)
 	doubt := doubtful(all)

@@ -57,6 +57,7 @@ func TestSearchesAreNamed(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
 		"--search-recipe max-throughput-ttft-sla --streaming --ttft-sla-ms 200", "--search-recipe max-goodput-under-slo",
+		"--search-space concurrency:1,64:int", "--search-recipe concurrency-ramp --search-space concurrency:1,8:int",
 	} {
 		d, err := profile(append([]string{"-m", "demo"}, strings.Fields(line)...))
 		if err != nil {

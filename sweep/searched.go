@@ -35,16 +35,6 @@ func (p *Plan) GrowAt(load float64) (*Cell, error) {
 	return p.Grow(map[string]any{p.Searched().Path: loadValue(load)})
 }
 
-// Probe is run number n, from 0, of the plan's search. One that AIPerf's adaptive search
-// made has AIPerf's folders.
-func (p *Plan) Probe(c *Cell, trial, n int) Run {
-	r := p.RunOf(c, trial)
-	if p.Experiment.Search.Adaptive != nil {
-		r.Dir = fmt.Sprintf("search_iter_%04d/profile_runs/run_0001", n)
-	}
-	return r
-}
-
 // loadValue is a load as a person writes it.
 func loadValue(load float64) any {
 	if load == math.Trunc(load) {

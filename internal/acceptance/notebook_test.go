@@ -3,6 +3,7 @@ package acceptance
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -176,11 +177,12 @@ func (d desk) pooled(t *testing.T, span string) map[string][]float64 {
 		if row["status"] != "ok" || row[span] != "true" {
 			continue
 		}
-		v, err := strconv.ParseFloat(row["ttft_ms"], 64)
-		if err != nil {
+		first, err := strconv.ParseInt(row["first_token_ns"], 10, 64) // ttft_ms has three digits there
+		sent, also := strconv.ParseInt(row["sent_ns"], 10, 64)
+		if err := errors.Join(err, also); err != nil {
 			t.Fatal(err)
 		}
-		out[row["axis_concurrency"]] = append(out[row["axis_concurrency"]], v)
+		out[row["axis_concurrency"]] = append(out[row["axis_concurrency"]], float64(first-sent)/1e6)
 	}
 	for _, v := range out {
 		slices.Sort(v)

@@ -70,8 +70,6 @@ var known = map[string]string{
 	"sinks/aiperf/details.go":          "keys of one of AIPerf's files",
 	"sinks/aiperf/phasefiles.go":       "keys of one of AIPerf's files",
 	"sinks/aiperf/inputconfig.go":      "keys and words of AIPerf's configuration",
-	"schema/cmdline/adaptive.go":       "words of AIPerf's adaptive search",
-	"runner/adaptive.go":               "words of AIPerf's adaptive search",
 	"sinks/report/chart/custom.go":     "columns of AIPerf's plots",
 	"sinks/report/chart/requests.go":   "columns of our tables",
 	"cmd/aiperf/dataset.go":            "validate mooncake-trace, a command of AIPerf that names the format",

@@ -26,8 +26,6 @@ type Line struct {
 	Look        func(path string) (Records, error) // nil: no file is looked into
 	Check       Checker
 	*source.Remarks
-	// Searches tells that an adaptive search of AIPerf's was made the block search.
-	Searches bool
 
 	records Records // of the file that a flag names
 	named   bool    // the cells of the sweep are named ones

@@ -34,7 +34,7 @@ func (l *Line) combineFlags() diag.Errors {
 	}
 	l.completeDataset()
 	bad := lower.Twice(l.Index, l.Root.Get("benchmark"), "benchmark", "benchmark")
-	recipe := append(l.adaptive(), l.expandRecipe()...)
+	recipe := l.expandRecipe()
 	l.dropIdleSweep()
 	l.preferVerbose()
 	return slices.Concat(bad, recipe, l.refusals())

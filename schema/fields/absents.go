@@ -226,15 +226,31 @@ var absents = []Absent{
 	{
 		What:    "searching for the best cell",
 		Instead: "sweep a list, such as --concurrency 1,2,4,8,16, and hold every cell against gates (--gate)",
-		Paths:   []string{"sweep.outcome_constraints", "sweep.optuna_sampler", "sweep.optuna_acquisition", "sweep.optuna_terminator", "sweep.objective_pooling", "sweep.monotonic_stability_trials", "sweep.sla_replicates", "sweep.sla_precision", "sweep.sla_warmup_seconds", "sweep.constraint_mode", "sweep.sla_tiers"},
-		Idle:    map[string]string{"sweep.optuna_sampler": "\"botorch\"", "sweep.optuna_terminator": "\"none\"", "sweep.objective_pooling": "\"mean\"", "sweep.monotonic_stability_trials": "2", "sweep.sla_replicates": "0", "sweep.sla_precision": "\"normal\"", "sweep.constraint_mode": "\"penalty\""},
+		Paths:   []string{"sweep.planner", "sweep.search_space", "sweep.objectives", "sweep.outcome_constraints", "sweep.max_iterations", "sweep.n_initial_points", "sweep.plateau_window", "sweep.plateau_threshold", "sweep.improvement_patience", "sweep.random_seed", "sweep.optuna_sampler", "sweep.optuna_acquisition", "sweep.optuna_terminator", "sweep.objective_pooling", "sweep.monotonic_stability_trials", "sweep.sla_replicates", "sweep.sla_precision", "sweep.sla_warmup_seconds", "sweep.constraint_mode", "sweep.sla_tiers"},
+		Idle:    map[string]string{"sweep.planner": "\"bayesian\"", "sweep.n_initial_points": "5", "sweep.plateau_window": "8", "sweep.plateau_threshold": "0.01", "sweep.improvement_patience": "10", "sweep.optuna_sampler": "\"botorch\"", "sweep.optuna_terminator": "\"none\"", "sweep.objective_pooling": "\"mean\"", "sweep.monotonic_stability_trials": "2", "sweep.sla_replicates": "0", "sweep.sla_precision": "\"normal\"", "sweep.constraint_mode": "\"penalty\""},
 		Flags: []AbsentFlag{
+			{Names: []string{"search-planner"}, Default: "bayesian"},
+			{Names: []string{"search-space"}, Many: true},
+			{Names: []string{"search-metric"}},
+			{Names: []string{"search-stat"}},
+			{Names: []string{"search-direction"}},
+			{Names: []string{"search-max-iterations"}},
+			{Names: []string{"search-initial-points"}, Default: "5"},
+			{Names: []string{"search-random-seed"}},
 			{Names: []string{"optuna-sampler"}, Default: "botorch"},
 			{Names: []string{"optuna-acquisition"}},
 			{Names: []string{"optuna-terminator"}, Default: "none"},
 			{Names: []string{"search-percentile-pooling"}, Default: "mean"},
 			{Names: []string{"bo-constraint-mode"}, Default: "penalty"},
 			{Names: []string{"search-sla-tier"}, Many: true},
+		},
+	},
+	{
+		What:    "limits of a search",
+		Instead: "gates hold every cell against limits: --gate 'time_to_first_token.p95 < 200'",
+		Paths:   []string{"sweep.sla_filters"},
+		Flags: []AbsentFlag{
+			{Names: []string{"search-sla"}, Many: true},
 		},
 	},
 	{
@@ -265,6 +281,11 @@ var absents = []Absent{
 		What:    "a calculation over finished cells",
 		Instead: "aiperf export DIR --table cells has what it starts from",
 		Paths:   []string{"sweep.post_process", "sweep.recipe_name"},
+	},
+	{
+		Instead: "sweep a list, such as --concurrency 1,2,4,8,16, and hold every cell against gates (--gate)",
+		Paths:   []string{"sweep.type"},
+		Words:   []string{"adaptive_search"},
 	},
 	{
 		Instead: "sweep a list, such as --concurrency 1,2,4,8,16, and hold every cell against gates (--gate)",

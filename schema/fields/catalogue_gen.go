@@ -151,5 +151,4 @@ var sweepTypes = []SweepType{
 	{Name: "scenarios", Settings: []string{"runs"}},
 	{Name: "sobol", Settings: []string{"samples", "dimensions", "seed", "label_format", "scramble"}, Sampled: true},
 	{Name: "latin_hypercube", Settings: []string{"samples", "dimensions", "seed", "label_format", "optimization"}, Sampled: true},
-	{Name: "adaptive_search", Settings: []string{"search_space", "objectives", "planner", "max_iterations", "n_initial_points", "random_seed", "improvement_patience", "plateau_window", "plateau_threshold"}},
 }

@@ -118,8 +118,6 @@ func FlagActions() []flagRow {
 			return verbosity(at, "TRACE"), nil
 		}},
 		{"variant", variants},
-		{"search_space", searchSpace},
-		{"search_sla", searchLimits},
 		{"gpu_telemetry", gpuTelemetry},
 		{"server_metrics", serverMetrics},
 		{"collector", collectorURL},

@@ -15,7 +15,6 @@ type Over struct {
 	DesignDir string
 	Sweep     *SweepSummary // nil without a sweep
 	SweepDir  string
-	History   *SearchHistory // of a search that an adaptive search made, nil elsewhere
 }
 
 // CellFiles are the files over the trials of one cell.
@@ -40,11 +39,6 @@ func (o *Over) Write(root string, of func(dir string) *metrics.Summary) error {
 			return err
 		}
 		if _, err := WriteDesign(dir, o.Design); err != nil {
-			return err
-		}
-	}
-	if o.History != nil {
-		if _, err := WriteHistory(root, o.History); err != nil {
 			return err
 		}
 	}

@@ -35,7 +35,7 @@ func (s *searching) Next(sofar []decide.Outcome) (Decision, bool, error) {
 			trial++
 		}
 	}
-	return Decision{Run: s.plan.Probe(cell, trial, len(sofar)), Why: step.Why, Standing: step.Standing()}, true, nil
+	return Decision{Run: s.plan.RunOf(cell, trial), Why: step.Why, Standing: step.Standing()}, true, nil
 }
 
 func (s *searching) probes(sofar []decide.Outcome) []search.Run {
