@@ -2,6 +2,7 @@ package transport_test
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 
 	fs "aiperf.dev/aiperf/internal/faultserver"
@@ -75,32 +76,36 @@ func TestEndsWithTheClose(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			close, closed := make(chan struct{}), make(chan struct{})
+			ask, closed := make(chan struct{}), make(chan struct{})
 			s := fs.Start(t, fs.Script{
 				fs.Read(), fs.Send(fs.Head("200 OK", c.type_, "Connection: close") + c.body),
-				fs.Wait(close), fs.CloseWrite(), fs.Tell(closed), fs.UntilClosed(),
+				fs.Wait(ask), fs.CloseWrite(), fs.Tell(closed), fs.UntilClosed(),
 			})
 			r := open(t, s.URL())
 			var before, after int64
 			stall := func() {
 				before = r.clock.Now()
-				close <- struct{}{}
+				ask <- struct{}{}
 				<-closed
 				after = r.clock.Now()
 				for r.clock.Now() < after+late {
 					continue
 				}
 			}
-			if c.type_ == "application/json" { // nothing of it is told before its end
-				go stall()
+			stalled := make(chan struct{})
+			once := sync.OnceFunc(func() { stall(); close(stalled) })
+			whole := c.type_ == "application/json" // nothing of it is told before its end
+			if whole {
+				go once()
 			}
 			x := r.do(stream, func(x *transport.Exchange) {
 				x.OnEvent = func([]byte) {
-					if before == 0 {
-						stall()
+					if !whole {
+						once()
 					}
 				}
 			})
+			<-stalled
 			if x.Status != record.OK || len(x.Events) != 1 {
 				t.Fatalf("%s %s, %d events", x.Status, x.ErrorText, len(x.Events))
 			}
