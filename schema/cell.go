@@ -351,6 +351,9 @@ func drop(n *source.Node, x fields.Table, path string) {
 	if x.At(path).Sent() {
 		return // its null is the user's
 	}
+	if n.Kind == source.Scalar || n.Kind == source.Null { // those a clone shares with its original, which other loads may read
+		return
+	}
 	kept := n.Fields[:0]
 	for _, f := range n.Fields {
 		if f.Value.Kind == source.Null || bySchema(f.Value) {
