@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"sync/atomic"
 	"time"
@@ -383,13 +384,22 @@ func (c *conn) resend(o *op, err error) {
 	}
 }
 
-// closed is when the peer closed c, as far as the kernel says. c is still open here.
+// jiffy is the longest step of the kernel's coarse clock.
+const jiffy = 10 * time.Millisecond
+
+// closed is when the peer closed c, as far as the kernel says. c is still open here. The
+// kernel and the clock are asked one after the other: of ten tries the one that was held
+// up least between them counts.
 func (c *conn) closed() int64 {
-	now := c.cl.clock.Now()
-	if !c.raw.ok() {
-		return now
+	at, least := c.cl.clock.Now(), int64(math.MaxInt64)
+	for try := 0; c.raw.ok() && try < 10 && least > int64(jiffy)/10; try++ {
+		asked := c.cl.clock.Now()
+		silent := c.raw.silent()
+		if now := c.cl.clock.Now(); now-asked < least {
+			at, least = now-silent, now-asked
+		}
 	}
-	return max(c.rec.stamp.at, now-c.raw.silent())
+	return max(c.rec.stamp.at, at)
 }
 
 // broke says how the exchange ended when the connection did, because of err, and was

@@ -278,7 +278,7 @@ func TestUnaskedAnswerIsTold(t *testing.T) {
 		over <- struct{}{}
 		<-gone // the connection is closed, whatever it was
 		if got := r.Stats().Unasked; len(got) != c.want {
-			t.Errorf("%s that nobody asked for: %v", c.name, got)
+			t.Errorf("%s after the answer: told %v, want %d", c.name, got, c.want)
 		}
 	}
 }

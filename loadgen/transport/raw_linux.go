@@ -7,7 +7,6 @@ import (
 	"net"
 	"sync"
 	"syscall"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -76,9 +75,6 @@ func (r *rawConn) roundTrip() (ns int64) {
 	})
 	return ns
 }
-
-// jiffy is the longest step of the kernel's coarse clock.
-const jiffy = 10 * time.Millisecond
 
 // silent is for how long, in ns, nothing has come from the peer at least. Its close
 // counts, which no read's stamp tells.
