@@ -21,7 +21,7 @@ import (
 func Dir(dir string) (*Report, error) {
 	lock, err := resultdir.ReadLock(dir)
 	if err != nil {
-		return nil, &diag.Error{Place: dir, Message: err.Error(), Hint: "name a result directory of aiperf's", Cause: err}
+		return nil, &diag.Error{Place: dir, Message: err.Error(), Hint: "name the directory of a result, such as results/latest", Cause: err}
 	}
 	var cells []Cell
 	for i, c := range lock.Cells {

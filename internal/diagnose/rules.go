@@ -180,7 +180,7 @@ func Rules() []Rule {
 			},
 		},
 		{
-			Name: "queue", Title: "requests wait, why is not known", Certainty: Shown, limited: true,
+			Name: "queue", Title: "requests wait; the cause is not known", Certainty: Shown, limited: true,
 			Cases: [][]Bound{queue, {atLeast("queue_share", queueLimit), atLeast("waiting_median", 1)}},
 			says: func(f *facts) string {
 				if f.get("running_flat") >= flat {
@@ -236,7 +236,7 @@ func Rules() []Rule {
 			},
 		},
 		{
-			Name: "overloaded", Title: "the server does not keep up, why is not known", Certainty: Shown, limited: true, checked: true,
+			Name: "overloaded", Title: "the server does not keep up; the cause is not known", Certainty: Shown, limited: true, checked: true,
 			Cases: [][]Bound{{below("kept_up", 1)}},
 			says: func(f *facts) string {
 				return fmt.Sprintf("the server does not keep up: it answers %s of %s requests/s", short(f.get("rate")), short(f.cell.Rate))
