@@ -5,14 +5,14 @@ BIN         := build/bin
 GOFUMPT     := $(BIN)/gofumpt@v0.12.0
 STATICCHECK := $(BIN)/staticcheck@v0.8.2
 
-.PHONY: all test unit lint cross race bench sim generate pictures venv clean
+.PHONY: all test unit lint cross race nvml bench sim generate pictures venv clean
 
 all: test
 
 # test is what CI runs: style, other platforms, unit and script tests, readers in
 # Python, real servers, the race detector. Without python3 the readers and the
 # servers are skipped here and fail in CI.
-test: lint cross venv unit race
+test: lint cross venv unit race nvml
 
 # LIMIT is what one package may take: a busy machine is no failure.
 LIMIT := 30m
@@ -28,6 +28,12 @@ RACE   = ./loadgen/... ./runner/... ./sinks $(shell go list ./internal/... | gre
 race:
 	@if command -v $$(go env CC) >/dev/null; then echo go test -race -short $(RACE); go test -timeout $(LIMIT) -race -short $(RACE); \
 	else echo "race: no C compiler, skipped"; fi
+
+# nvml is what reads GPUs through NVIDIA's library, against a library that is made up:
+# it needs a C compiler.
+nvml:
+	@if command -v $$(go env CC) >/dev/null; then CGO_ENABLED=1 go vet -tags nvml ./internal/telemetry && CGO_ENABLED=1 go test -tags nvml ./internal/telemetry; \
+	else echo "nvml: no C compiler, skipped"; fi
 
 # cross builds what this machine does not run.
 cross:

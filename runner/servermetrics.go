@@ -94,6 +94,9 @@ func (r *runner) know(told map[string][]telemetry.Family) {
 func (r *runner) gpus(run sweep.Run) *aiperf.GPUs {
 	conf := &run.Cell.Resolved.Benchmark.GPUTelemetry
 	out := &aiperf.GPUs{Fields: telemetry.GPUFields()}
+	if conf.Collector == "pynvml" {
+		out.Asked = append(out.Asked, telemetry.NVMLSource)
+	}
 	for _, u := range conf.URLs {
 		out.Asked = append(out.Asked, secret.URL(r.hide.Text(onerun.PageURL(u))))
 	}

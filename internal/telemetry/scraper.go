@@ -44,6 +44,7 @@ type Address struct {
 	Asked  bool        // it was named, and is not a guess
 	Silent bool        // it has not answered before: nobody waits for it
 	Once   bool        // where the first look finds nothing, there is no second
+	Local  *Local      // the page comes from a library of this machine; nil: from URLs
 }
 
 // Scraper reads pages of Prometheus text. Of a series it tells a sample when its value
@@ -223,18 +224,14 @@ func (p *page) pause() time.Duration {
 // look reads the page and tells what has changed. A look that ctx ended is none.
 func (p *page) look(ctx context.Context) error {
 	sent := p.of.Now()
-	body, at, err := p.fetch(ctx)
+	found, at, err := p.ask(ctx)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	began := time.Now()
 	p.rows = p.rows[:0]
-	if err == nil && (p.body == nil || !bytes.Equal(body, p.body)) {
-		var found *Page
-		if found, err = Parse(body); err == nil {
-			p.body = body
-			p.take(found, at)
-		}
+	if found != nil {
+		p.take(found, at)
 	}
 	up := 1.0
 	p.up.Store(err == nil)
@@ -251,8 +248,27 @@ func (p *page) look(ctx context.Context) error {
 	p.tell(at, Up, "", up)
 	p.tell(at, Duration, "seconds", float64(at-sent)/1e9)
 	p.sink(p.rows)
-	p.work = time.Since(began)
+	p.work += time.Since(began)
 	return err
+}
+
+// ask is the page now, nil where it says what it said before, and when it came.
+func (p *page) ask(ctx context.Context) (found *Page, at int64, err error) {
+	p.work = 0
+	if p.at.Local != nil {
+		found, p.work, err = p.at.Local.ask(ctx)
+		return found, p.of.Now(), err
+	}
+	body, at, err := p.fetch(ctx)
+	if err != nil || p.body != nil && bytes.Equal(body, p.body) {
+		return nil, at, err
+	}
+	began := time.Now()
+	if found, err = Parse(body); err == nil {
+		p.body = body
+	}
+	p.work = time.Since(began)
+	return found, at, err
 }
 
 // tell adds a sample of the looks themselves.

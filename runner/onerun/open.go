@@ -38,6 +38,7 @@ type Loader struct {
 	sets       map[string]*dataset.Set // the last ones made, by stream
 	tokenizers map[string]opened
 	unread     map[string]telemetry.Source // pages of metrics that gave nothing in the last run that asked, by name
+	nvml       *telemetry.Local            // stays open between runs; nil before it was asked for
 }
 
 // opened is a tokenizer with what is to be said of its counts.

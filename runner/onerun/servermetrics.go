@@ -20,6 +20,7 @@ type scraped struct {
 	what   string // for people
 	loader *Loader
 	silent map[string]bool // sources that did not answer in earlier runs
+	notes  []string        // what is to be said at once
 }
 
 // startServerMetrics reads the servers' own pages.
@@ -33,10 +34,15 @@ func startServerMetrics(ctx context.Context, w *Watched) (Observer, error) {
 	return startScraping(ctx, w, who, "server", "server metrics", pages)
 }
 
-// dcgmPages are where DCGM's exporter is looked for on this machine, as AIPerf does.
-var dcgmPages = []string{"http://localhost:9400/metrics", "http://localhost:9401/metrics"}
+// Where exporters are looked for on this machine: DCGM's as AIPerf does, AMD's at the port
+// that it comes with, where it is asked for.
+var (
+	dcgmPages = []string{"http://localhost:9400/metrics", "http://localhost:9401/metrics"}
+	rocmPages = []string{"http://localhost:5000/metrics"}
+)
 
-// startGPUs reads pages of DCGM's exporter: those that are named, those of this machine
+// startGPUs reads this machine's GPUs through NVML where that is asked for and can be
+// done, and otherwise pages of an exporter: those that are named, those of this machine
 // where one listens, and those of built-in servers with GPUs.
 func startGPUs(ctx context.Context, w *Watched) (Observer, error) {
 	bench := &w.Run.Benchmark
@@ -51,15 +57,45 @@ func startGPUs(ctx context.Context, w *Watched) (Observer, error) {
 			pages = append(pages, telemetry.Address{Name: w.shown(page), URLs: []string{page}})
 		}
 	}
-	for _, page := range dcgmPages {
+	collector, usual := telemetry.DCGM, dcgmPages
+	if conf.Collector == "amdsmi" {
+		collector, usual = telemetry.ROCM, rocmPages
+	}
+	for _, page := range usual {
 		if !w.Run.loader.unread[page].Absent {
-			pages = append(pages, telemetry.Address{Name: page, URLs: []string{page}, Once: true})
+			pages = append(pages, telemetry.Address{Name: page, URLs: []string{page}, Asked: collector == telemetry.ROCM, Once: true})
 		}
 	}
 	if err := checkFields(conf.MetricsFile); err != nil {
 		return nil, &InputError{err}
 	}
-	return startScraping(ctx, w, NewInquirer(&bench.Endpoint, w.Transport), telemetry.DCGM, "GPU metrics", pages)
+	if conf.Collector == "pynvml" {
+		return w.startNVML(ctx, NewInquirer(&bench.Endpoint, w.Transport), pages)
+	}
+	return startScraping(ctx, w, NewInquirer(&bench.Endpoint, w.Transport), collector, "GPU metrics", pages)
+}
+
+// startNVML reads this machine's GPUs; instead, where this build cannot.
+func (w *Watched) startNVML(ctx context.Context, who *Inquirer, instead []telemetry.Address) (Observer, error) {
+	local, err := w.Run.loader.openNVML()
+	if err == nil {
+		own := telemetry.Address{Name: telemetry.NVMLSource, URLs: []string{telemetry.NVMLSource}, Asked: true, Once: true, Local: local}
+		return startScraping(ctx, w, who, telemetry.NVML, "GPU metrics", []telemetry.Address{own})
+	}
+	m, failed := startScraping(ctx, w, who, telemetry.DCGM, "GPU metrics", instead)
+	if m, ok := m.(scraped); ok {
+		m.notes = append(m.notes, "GPU metrics: "+err.Error()+"; pages of that exporter are read meanwhile")
+		return m, nil
+	}
+	return m, failed
+}
+
+// openNVML is NVML as the runs of a plan share it.
+func (l *Loader) openNVML() (local *telemetry.Local, err error) {
+	if l.nvml == nil {
+		l.nvml, err = telemetry.OpenNVML()
+	}
+	return l.nvml, err
 }
 
 // checkFields refuses a list of fields that cannot be read as one.
@@ -88,7 +124,7 @@ func startScraping(ctx context.Context, w *Watched, who *Inquirer, collector, wh
 		return nil, nil //nolint:nilnil // all are known to have none
 	}
 	s := &telemetry.Scraper{Collector: collector, Client: who.keepsAlive(), Now: w.Clock.Now, Addresses: pages, Mask: w.Session.Hide.Own}
-	m := scraped{s, what, w.Run.loader, map[string]bool{}}
+	m := scraped{Scraper: s, what: what, loader: w.Run.loader, silent: map[string]bool{}}
 	for _, p := range pages {
 		m.silent[p.Name] = p.Silent
 	}
@@ -110,6 +146,7 @@ func (m scraped) Stop(ctx context.Context, out *Result) error {
 	if out == nil {
 		return nil
 	}
+	out.Notes = append(out.Notes, m.notes...)
 	for _, s := range sources {
 		switch none := fmt.Sprintf("%s: none from %s: %s", m.what, s.Name, s.Off); {
 		case m.silent[s.Name]: // an earlier run said so

@@ -9,12 +9,6 @@ import (
 
 var absents = []Absent{
 	{
-		What:    "collectors of this machine's GPUs",
-		Instead: "run NVIDIA's DCGM exporter there: --gpu-telemetry HOST:9400",
-		Paths:   []string{"benchmark.gpu_telemetry.collector"},
-		Words:   []string{"pynvml", "amdsmi"},
-	},
-	{
 		What:    "search for pages of metrics in a cluster",
 		Instead: "name them: --server-metrics http://HOST:PORT/metrics …",
 		Paths:   []string{"benchmark.server_metrics.discovery"},

@@ -1025,7 +1025,7 @@ var leaves = []Leaf{
 	{Path: "benchmark.gpu_telemetry.urls.*", Is: 0x20},
 	{Path: "benchmark.gpu_telemetry.url", Lower: "urls"},
 	{Path: "benchmark.gpu_telemetry.metrics_file", Is: 0x20},
-	{Path: "benchmark.gpu_telemetry.collector", Enum: []string{"dcgm", "pynvml", "amdsmi"}, Unbuilt: []string{"pynvml", "amdsmi"}, Def: "\"dcgm\""},
+	{Path: "benchmark.gpu_telemetry.collector", Enum: []string{"dcgm", "pynvml", "amdsmi"}, Def: "\"dcgm\""},
 	{Path: "benchmark.gpu_telemetry.mode", Enum: []string{"summary", "realtime_dashboard"}, Def: "\"summary\""},
 	{Path: "benchmark.server_metrics", Keys: []string{"enabled", "urls", "formats", "url"}, Is: 0x80},
 	{Path: "benchmark.server_metrics.enabled", Def: "true", Is: 0x200},

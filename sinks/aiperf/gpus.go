@@ -13,7 +13,7 @@ import (
 	"aiperf.dev/aiperf/sinks"
 )
 
-// GPUs are what is written of pages of DCGM's exporter beside their samples.
+// GPUs are what is written of GPUs beside their samples.
 type GPUs struct {
 	Fields []telemetry.GPUField // those that the files have, in order
 	Asked  []string             // pages that were named, without secrets
@@ -23,6 +23,7 @@ type GPUs struct {
 // gpu is one GPU of one page.
 type gpu struct {
 	index                        int
+	platform                     string // nvidia or amd
 	name, uuid, bus, device      string
 	hostname, namespace, podName string
 	at                           []int64     // looks that had news
@@ -40,19 +41,21 @@ type gpuSource struct {
 type gpuSet struct {
 	*GPUs
 	*RunInfo
-	sources []gpuSource // that were read, by address
+	sources    []gpuSource       // that were read, by address
+	collectors map[string]string // by address
 }
 
 // readGPUs makes them of the run's samples. It has none where no page was read.
 func (w *Writer) readGPUs() (*gpuSet, error) {
-	set := &gpuSet{GPUs: w.GPUs, RunInfo: w.Info}
+	set := &gpuSet{GPUs: w.GPUs, RunInfo: w.Info, collectors: map[string]string{}}
 	if w.GPUs == nil || w.Samples == nil {
 		return set, nil
 	}
 	all := telemetry.Histories{}
 	err := w.Samples(func(s telemetry.Sample) {
-		if s.Collector == telemetry.DCGM {
+		if telemetry.IsGPU(s.Collector) {
 			all.Add(s)
+			set.collectors[s.Source] = s.Collector
 		}
 	})
 	if err != nil {
@@ -60,17 +63,18 @@ func (w *Writer) readGPUs() (*gpuSet, error) {
 	}
 	for _, source := range sortedKeys(all) {
 		if len(all[source].Looks) > 0 {
-			set.sources = append(set.sources, gpuSource{source, set.of(all[source])})
+			set.sources = append(set.sources, gpuSource{source, set.of(all[source], set.collectors[source])})
 		}
 	}
 	return set, nil
 }
 
 // of are the GPUs of a page, by index, with their statistics over the profiling phases.
-func (s *gpuSet) of(h *telemetry.History) (out []*gpu) {
+// AIPerf leaves out a page that says what it said before; a library is asked anew.
+func (s *gpuSet) of(h *telemetry.History, collector string) (out []*gpu) {
 	var looks []int64
 	for _, l := range h.Looks {
-		if l.New {
+		if l.New || collector == telemetry.NVML {
 			looks = append(looks, l.At)
 		}
 	}
@@ -83,20 +87,18 @@ func (s *gpuSet) of(h *telemetry.History) (out []*gpu) {
 		for _, l := range series.Labels {
 			labels[l[0]] = l[1]
 		}
-		index, err := strconv.Atoi(labels["gpu"])
-		field := slices.IndexFunc(s.Fields, func(f telemetry.GPUField) bool { return f.Source == strings.TrimSuffix(series.Metric, "_total") })
+		index, err := strconv.Atoi(first(labels, "gpu", "gpu_id"))
+		field := slices.IndexFunc(s.Fields, func(f telemetry.GPUField) bool {
+			return f.Of(collector) && f.Source == strings.TrimSuffix(series.Metric, "_total")
+		})
 		if err != nil || field < 0 {
 			continue
 		}
 		g := byIndex[index]
 		if g == nil {
-			host := labels["hostname"]
-			if host == "" {
-				host = labels["Hostname"]
-			}
 			g = &gpu{
-				index: index, name: labels["modelName"], uuid: labels["UUID"], bus: labels["pci_bus_id"], device: labels["device"],
-				hostname: host, namespace: labels["namespace"], podName: labels["pod"], at: looks, values: make([][]float64, len(s.Fields)), stats: make([]object, len(s.Fields)),
+				index: index, platform: s.Fields[field].Platform(), name: first(labels, "modelName", "card_model"), uuid: first(labels, "UUID", "serial_number"),
+				bus: labels["pci_bus_id"], device: labels["device"], hostname: first(labels, "hostname", "Hostname"), namespace: labels["namespace"], podName: labels["pod"], at: looks, values: make([][]float64, len(s.Fields)), stats: make([]object, len(s.Fields)),
 			}
 			byIndex[index] = g
 			out = append(out, g)
@@ -114,11 +116,33 @@ func (s *gpuSet) of(h *telemetry.History) (out []*gpu) {
 	start := s.Start.Sub(s.T0).Nanoseconds()
 	from, _ := slices.BinarySearch(looks, start)
 	for _, g := range out {
+		g.preferFirst(s.Fields)
 		for i := range s.Fields {
 			g.stats[i] = fieldStats(s.Fields[i], g.values[i], from)
 		}
 	}
 	return out
+}
+
+// first is the first of labels that is there.
+func first(labels map[string]string, names ...string) string {
+	for _, name := range names {
+		if labels[name] != "" {
+			return labels[name]
+		}
+	}
+	return ""
+}
+
+// preferFirst drops figures that an earlier field of the same key has.
+func (g *gpu) preferFirst(fields []telemetry.GPUField) {
+	seen := map[string]bool{}
+	for i := range fields {
+		if seen[fields[i].Key] {
+			g.values[i] = nil
+		}
+		seen[fields[i].Key] = seen[fields[i].Key] || g.values[i] != nil
+	}
 }
 
 // fieldStats are AIPerf's of a metric from look from on: plain ones of a gauge, and of a
@@ -190,7 +214,7 @@ func (s *gpuSet) json() object {
 					metrics = metrics.with(f.Key, g.stats[i])
 				}
 			}
-			o := object{}.with("gpu_index", g.index).with("gpu_name", g.name).with("gpu_uuid", g.uuid).with("platform", "nvidia")
+			o := object{}.with("gpu_index", g.index).with("gpu_name", g.name).with("gpu_uuid", g.uuid).with("platform", g.platform)
 			o = o.withText("hostname", g.hostname).withText("namespace", g.namespace).withText("pod_name", g.podName)
 			gpus = gpus.with(fmt.Sprintf("gpu_%d", g.index), o.with("metrics", metrics))
 		}
@@ -233,7 +257,7 @@ func (s *gpuSet) csv(b []byte) []byte {
 				if g.stats[i] == nil {
 					continue
 				}
-				row := []string{shownEndpoint(source.url), strconv.Itoa(g.index), g.name, g.uuid, "nvidia", f.Name + " (" + f.Unit + ")"}
+				row := []string{shownEndpoint(source.url), strconv.Itoa(g.index), g.name, g.uuid, g.platform, f.Name + " (" + f.Unit + ")"}
 				for _, name := range csvStats() {
 					v, _ := g.stats[i].get(name).(number)
 					if g.stats[i].get(name) == nil {
@@ -272,7 +296,7 @@ func (s *gpuSet) lines(to *sinks.Artifact) (rows int64, err error) {
 				}
 				o := object{}.with("gpu_index", g.index).with("gpu_uuid", g.uuid).with("gpu_model_name", g.name)
 				o = o.withText("pci_bus_id", g.bus).withText("device", g.device).withText("hostname", g.hostname).withText("namespace", g.namespace).withText("pod_name", g.podName)
-				b, err := o.with("platform", "nvidia").with("timestamp_ns", t0+at).with("telemetry_source_url", source.url).with("telemetry_data", data).append(nil)
+				b, err := o.with("platform", g.platform).with("timestamp_ns", t0+at).with("telemetry_source_url", source.url).with("telemetry_data", data).append(nil)
 				if err == nil {
 					_, err = to.Write(append(b, '\n'))
 				}
