@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -36,7 +37,7 @@ func TwoColumnsWithin(w io.Writer, left, right string, column, width int) {
 // behind the first are indented. A word that is longer stays whole.
 func Fold(text string, width int, indent string) (lines []string) {
 	line := ""
-	for _, word := range strings.Fields(text) {
+	for _, word := range Pieces(text) {
 		switch {
 		case line == "":
 			line = word
@@ -47,6 +48,33 @@ func Fold(text string, width int, indent string) (lines []string) {
 		}
 	}
 	return append(lines, line)
+}
+
+// Pieces are the words between which a line may be broken: a number keeps its unit and
+// the sign before it, and no line begins with a dot.
+func Pieces(text string) (out []string) {
+	for _, word := range strings.Fields(text) {
+		if n := len(out) - 1; n >= 0 && together(out[n], word) {
+			out[n] += " " + word
+			continue
+		}
+		out = append(out, word)
+	}
+	return out
+}
+
+// What no line is broken before, and what none is broken behind.
+var (
+	units  = []string{"%", "ms", "s", "µs", "ns", "tok/s", "req/s"}
+	before = []string{"≤", "≥", "<", ">", "==", "±", "×"}
+)
+
+func together(last, next string) bool {
+	number := strings.ContainsAny(last[len(last)-1:], "0123456789") || strings.HasSuffix(last, "∞")
+	if number && slices.Contains(units, strings.TrimRight(next, ".,:;)]")) || next == "·" || next == "±" || next == "×" {
+		return true
+	}
+	return slices.ContainsFunc(before, func(sign string) bool { return last == sign || strings.HasSuffix(last, " "+sign) })
 }
 
 // Bar is a bar of so many characters, of which a share is full.

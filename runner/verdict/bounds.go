@@ -226,7 +226,7 @@ func (e *Evidence) intendedNotices(shown func(tag string) (metrics.Stat, bool)) 
 		} else {
 			why = e.whySentLater()
 		}
-		out = append(out, Notice{"intended." + m.sent, fmt.Sprintf("%s p99 is %s from sending and %s from schedule: %s", m.sent, words.Millis(sent.P99), end, why), min(d, mostApart)})
+		out = append(out, Notice{"intended." + m.sent, fmt.Sprintf("%s is %s from sending and %s from schedule: %s", metrics.Series(m.sent, "p99"), words.Millis(sent.P99), end, why), min(d, mostApart)})
 	}
 	return out
 }

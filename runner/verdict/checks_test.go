@@ -346,7 +346,7 @@ func TestClientThatStoodStill(t *testing.T) {
 	w = clean()
 	open(w)
 	stumbling(w)
-	if f := w.judge(nil)["coalesced"]; f.Verdict != Invalid || !strings.Contains(f.Detail, "stood still while answers began: the p90 time to first token is only known to be") {
+	if f := w.judge(nil)["coalesced"]; f.Verdict != Invalid || !strings.Contains(f.Detail, "stood still while answers began: the p90 TTFT is only known to be") {
 		t.Errorf("first tokens that were read late: %s: %s", f.Verdict, f.Detail)
 	}
 	w.host.Hiccup.Stops = nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
@@ -59,7 +60,7 @@ var harms = []Check{
 	{
 		ID: "coalesced", Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms; gaps are marked above a share of 0.05", Try: "nothing, if the server sends several tokens at once; else a quieter machine",
 		Kind: Harm, Unit: "ratio", Reads: "both ends of the stamps of shared reads",
-		Doc:  "tokens arrived together: width of the range in which a percentile of the inter token latency lies, as a share of it; else the share of chunks that arrived together, which marks the times between chunks",
+		Doc:  "tokens arrived together: width of the range in which a percentile of the ITL lies, as a share of it; else the share of chunks that arrived together, which marks the times between chunks",
 		Read: perPhases(coalesced),
 	},
 	{
@@ -322,7 +323,7 @@ func (s StampError) betweenTokens(p *PhaseEvidence) (out []Reading) {
 			continue
 		}
 		r := harmOf(late, decode)
-		r.Detail = fmt.Sprintf("arrival stamps are %s late, which makes the %s inter token latency wrong by up to %s", words.Millis(late), c.name, words.Percent(late/decode))
+		r.Detail = fmt.Sprintf("arrival stamps are %s late, which makes the %s ITL wrong by up to %s", words.Millis(late), c.name, words.Percent(late/decode))
 		r.Try, r.Touches = stampTry, append(c.of(perToken...), statsOf(c.turned, []string{metrics.OutputTokenThroughputPerUser})...)
 		if r.crossed() > Valid {
 			out = append(out, r)
@@ -367,7 +368,7 @@ func coalesced(p *PhaseEvidence) []Reading {
 		}
 		r := harmOf(high-low, high)
 		r.Touches = append(c.of(perToken...), statsOf(c.turned, []string{metrics.OutputTokenThroughputPerUser})...)
-		r.Detail = fmt.Sprintf("tokens arrived together: inter token latency %s is only known to be %s to %s", c.name, words.Millis(low), words.Millis(high))
+		r.Detail = fmt.Sprintf("tokens arrived together: ITL %s is only known to be %s", c.name, between(low, high))
 		r.Try = try
 		if r.crossed() > Valid {
 			out = append(out, r)
@@ -376,12 +377,21 @@ func coalesced(p *PhaseEvidence) []Reading {
 	if low, high := stats.Mean(itl.low), stats.Mean(itl.high); len(itl.high) > 0 && high > 0 {
 		r := harmOf(high-low, high)
 		r.Touches = statsOf(means, append([]string{metrics.OutputTokenThroughputPerUser}, perToken...))
-		r.Detail = fmt.Sprintf("tokens arrived together: the mean inter token latency is only known to be %s to %s", words.Millis(low), words.Millis(high))
+		r.Detail = fmt.Sprintf("tokens arrived together: the mean ITL is only known to be %s", between(low, high))
 		if r.Try, r.Mild, r.Fail = try, true, never; r.crossed() > Valid {
 			out = append(out, r)
 		}
 	}
 	return out
+}
+
+// between is a range of times, the unit once where both have it: "4.17 to 5.82 ms".
+func between(low, high float64) string {
+	from, to := words.Millis(low), words.Millis(high)
+	if value, unit, ok := strings.Cut(from, " "); ok && strings.HasSuffix(to, " "+unit) {
+		from = value
+	}
+	return from + " to " + to
 }
 
 // readLate is about answers that began while this program stood still: their first
@@ -390,7 +400,7 @@ func coalesced(p *PhaseEvidence) []Reading {
 func (p *PhaseEvidence) readLate() (out []Reading) {
 	const try = "a quieter machine, or one that does not stop the program"
 	add := func(r Reading, low, high float64, name string, touches []string) {
-		r.Detail = fmt.Sprintf("this program stood still while answers began: the %s time to first token is only known to be %s to %s", name, words.Millis(low), words.Millis(high))
+		r.Detail = fmt.Sprintf("this program stood still while answers began: the %s TTFT is only known to be %s", name, between(low, high))
 		r.Try, r.Touches = try, touches
 		if r.crossed() > Valid {
 			out = append(out, r)

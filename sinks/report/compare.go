@@ -171,12 +171,24 @@ func (c Comparison) Headline() string {
 // changed tells whether the interval of a row excludes that nothing changed.
 func changed(r decide.Row) bool { return !math.IsNaN(r.Low) && (r.Low > 0 || r.High < 0) }
 
-// openSentence tells what more trials may decide from what they cannot.
+// openSentence tells what more trials may decide from what they cannot, behind what is
+// shown already.
 func (c Comparison) openSentence(a, b string) string {
 	open := func(never bool) string {
 		return c.metrics(func(r decide.Row) bool { return r.Outcome == decide.Unclear && !r.Harmless && r.Undecidable == never })
 	}
 	yet, never := open(false), open(true)
+	better := func(r decide.Row) bool { return r.Outcome == decide.Better }
+	if found := c.metrics(better); found != "" && yet+never != "" { // what is known comes first
+		said := fmt.Sprintf("%s is %s than %s%s", a, c.comparative(better, decide.Better), b, cmp.Or(c.inCells(better), " in "+found))
+		if yet != "" {
+			said += "; not decided yet in " + yet
+		}
+		if never != "" {
+			said += "; " + never + " cannot be compared"
+		}
+		return said
+	}
 	switch {
 	case yet != "" && never != "":
 		return fmt.Sprintf("not decided yet between %s and %s: open in %s, cannot be compared in %s", b, a, yet, never)
@@ -232,6 +244,11 @@ func (c Comparison) metrics(carries func(decide.Row) bool) string {
 // Changes says what changed by how much: each primary metric once, over the cells that
 // carry its outcome.
 func (c Comparison) Changes() string {
+	return c.changes(decide.Worse, decide.Better, decide.Equivalent, decide.Unclear)
+}
+
+// changes are those of some outcomes.
+func (c Comparison) changes(outcomes ...decide.Verdict) string {
 	var keys []decide.Key
 	of := map[decide.Key][]decide.Row{}
 	for _, r := range c.Primary() {
@@ -241,7 +258,7 @@ func (c Comparison) Changes() string {
 		of[r.Key] = append(of[r.Key], r)
 	}
 	var parts []string
-	for _, o := range []decide.Verdict{decide.Worse, decide.Better, decide.Equivalent, decide.Unclear} {
+	for _, o := range outcomes {
 		for _, k := range keys {
 			rows := slices.DeleteFunc(slices.Clone(of[k]), func(r decide.Row) bool { return r.Outcome != o })
 			if len(rows) == 0 {
@@ -476,7 +493,7 @@ func (c Comparison) few(all bool) string {
 	}
 	r := c.Rows[i]
 	need := decide.RequestsFor(percentileOf[r.Key.Stat], r.Effective, r.Count)
-	return fmt.Sprintf("%s is uncertain, of %.0f requests a trial: raise requests to %s", shortName(r), r.Count, words.Grouped(need))
+	return fmt.Sprintf("%s is uncertain, of %.0f requests a trial: raise requests to %s%s", shortName(r), r.Count, words.Grouped(need), alike(percentileOf[r.Key.Stat], r.Effective, r.Count))
 }
 
 // shortName is a metric in a sentence, and in a table whose values have their unit.

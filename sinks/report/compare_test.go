@@ -95,7 +95,7 @@ func TestComparisonInASentence(t *testing.T) {
 	c.Rows[1].Harmless = true
 	says("after| is faster than before in 1 of 2 workloads: BETTER", "out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not worse (95 % sure) in 1 of 2")
 	c.Rows[0].Harmless = false
-	says("not decided yet between before and after|: open in out tok/s: UNDECIDED", "out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not decided yet (−9 %) in 1 of 2")
+	says("after| is faster than before in 1 of 2 workloads; not decided yet in out tok/s: UNDECIDED", "out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not decided yet (−9 %) in 1 of 2")
 	c.Rows = c.Rows[:1]
 	c.Rows[0].Outcome, c.Rows[0].Harmless = decide.Equivalent, true
 	says("after| and before are equal within the margin of 5 %, though out tok/s changed by less: EQUIVALENT", "out tok/s changed, within your margin of 5 %")

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -39,7 +40,9 @@ func (r *Report) matrix(s *sheet) (without []string) {
 	for _, c := range r.Results.Comparisons {
 		if !(Comparison{c}).severalCells() {
 			Comparison{c}.table(s, "in summary.md")
-			s.line("")
+			if r.folded == 0 {
+				s.line("")
+			}
 		} else if g, signs, ok := r.pairs(c, cols, s.width); ok {
 			t, legend = g, signs
 		}
@@ -47,8 +50,8 @@ func (r *Report) matrix(s *sheet) (without []string) {
 	if len(r.Results.Comparisons) == 0 || (Comparison{r.Results.Comparisons[0]}).severalCells() || len(r.Results.Comparisons) > 1 {
 		t.write(s)
 		without = t.without
-		r.legend(s, legend)
-		if len(r.Results.Comparisons) > 0 {
+		r.legend(s, t, legend)
+		if len(r.Results.Comparisons) > 0 && r.folded == 0 {
 			s.line("")
 		}
 	}
@@ -179,11 +182,11 @@ func (r *Report) sentinel(s *sheet) {
 
 // marks remembers which signs the table used.
 type marks struct {
-	front, interval, wide, knee, best, ms bool
-	small                                 unsupported
-	fewest, most                          float64 // values of a run behind an unsupported percentile
-	worth                                 float64 // the fewest independent ones among them
-	doubted                               touched
+	front, wide, knee, best, ms bool
+	small                       unsupported
+	fewest, most                float64 // values of a run behind an unsupported percentile
+	worth                       float64 // the fewest independent ones among them
+	doubted                     touched
 }
 
 // values are the figures of all cells.
@@ -198,7 +201,6 @@ func (r *Report) values(cols []metrics.Headline, legend *marks) [][]string {
 				if q, ok := percentileOf[m.Stat]; !ok || !failed(c) || stats.Certified(q, c.Headline().Effective(m.Tag)) {
 					text = estimate(e, m.Percent())
 				}
-				legend.interval = legend.interval || strings.ContainsAny(text, "±[")
 				legend.wide = legend.wide || strings.HasSuffix(text, wideMark)
 				legend.few(c, m)
 			}
@@ -258,11 +260,14 @@ func (r *Report) signs(c *decide.CellResult, legend *marks) string {
 	return strings.Join(signs, " ")
 }
 
-// legend says what the signs mean, and what to type where one can be removed.
-func (r *Report) legend(s *sheet, m *marks) {
+// legend says what the signs of a table mean, and what to type where one can be removed.
+func (r *Report) legend(s *sheet, t *grid, m *marks) {
 	var parts []string
-	if m.interval {
+	switch {
+	case t.shows("±"):
 		parts = append(parts, fmt.Sprintf("± %.0f %% interval", 100*r.Results.Level))
+	case t.shows("["):
+		parts = append(parts, fmt.Sprintf("[ ] %.0f %% interval", 100*r.Results.Level))
 	}
 	if m.ms {
 		parts = append(parts, "times in ms")
@@ -276,27 +281,60 @@ func (r *Report) legend(s *sheet, m *marks) {
 	if m.wide {
 		parts = append(parts, wideMark+" too few trials: raise num_runs (--num-profile-runs)")
 	}
-	for _, mark := range m.doubted {
-		parts = append(parts, mark+": aiperf checks "+r.Dir)
+	doubted := r.doubted(m.doubted)
+	if r.folded > 0 && len(doubted) > 0 && strings.Contains(doubted[len(doubted)-1], ":") { // it takes a line
+		defer s.phrases(doubted)
+	} else {
+		parts = append(parts, doubted...)
 	}
-	if line := m.indicative(); line != "" {
+	if line := m.indicative(r.folded > 0); line != "" {
 		parts = append(parts, line)
 	}
 	s.phrases(parts)
 }
 
+// doubted says what the marks of doubt mean, and what to type where the line of other
+// findings has not said it.
+func (r *Report) doubted(lines touched) []string {
+	said := len(r.Doubts) > max(maxDoubts-r.folded, 1)
+	if r.folded > 0 { // the findings stand above: one phrase a mark
+		for i, line := range lines {
+			mark, _, _ := strings.Cut(line, " by ")
+			lines[i] = mark
+		}
+		lines = slices.Compact(lines)
+	}
+	if len(lines) > 0 && !said {
+		lines[len(lines)-1] += ": aiperf checks " + r.Dir
+	}
+	return lines
+}
+
 // indicative says which percentiles rest on too few requests, and what to raise: where
 // neighbours are alike, as many more as they are worth less.
-func (m *marks) indicative() string {
+func (m *marks) indicative(short bool) string {
 	if len(m.small) == 0 {
 		return ""
+	}
+	q := percentileOf[m.small[len(m.small)-1]]
+	need := words.Grouped(decide.RequestsFor(q, m.worth, m.fewest))
+	if short {
+		return words.And(m.small) + ": raise requests to " + need
 	}
 	of := words.Grouped(m.fewest)
 	if m.most > m.fewest {
 		of += " to " + words.Grouped(m.most)
 	}
-	need := decide.RequestsFor(percentileOf[m.small[len(m.small)-1]], m.worth, m.fewest)
-	return fmt.Sprintf("%s uncertain: %s requests a run, raise to %s", words.And(m.small), of, words.Grouped(need))
+	return fmt.Sprintf("%s uncertain: %s requests a run, raise to %s%s", words.And(m.small), of, need, alike(q, m.worth, m.fewest))
+}
+
+// alike says why so many requests are asked for: neighbours are alike, so that n of them
+// say as much as fewer independent ones; "" where the plain number is asked for.
+func alike(q, worth, n float64) string {
+	if decide.RequestsFor(q, worth, n) <= decide.RequestsFor(q, 0, 0) {
+		return ""
+	}
+	return fmt.Sprintf(" (neighbours are alike: %s say as much as %.0f independent ones)", words.Grouped(n), max(1, math.Floor(worth)))
 }
 
 // objectives are the two that the front is about.
@@ -310,18 +348,21 @@ func (r *Report) objectives() string {
 // conclusions are the lines below the table: best cells where a comparison came first,
 // limits and gates.
 func (r *Report) conclusions(s *sheet) {
-	if len(r.Results.Comparisons) > 0 {
+	if len(r.Results.Comparisons) > 0 && r.folded < mostFolds {
 		for _, line := range r.BestSentences() {
+			if r.folded > 0 { // what was not tested is said by the page
+				line, _, _ = strings.Cut(line, "; ")
+			}
 			s.wrapped("", line)
 		}
 	}
-	if n := r.wanted(); n > r.Plan.Trials {
+	if n := r.wanted(); n > r.Plan.Trials && r.folded < withoutCauses {
 		s.wrapped("", fmt.Sprintf("more trials may decide it: --num-profile-runs %d", n))
 	}
 	if line := r.Results.StoppedEarly(); line != "" {
 		s.wrapped("", line)
 	}
-	if line := r.LimitsSentence(); line != "" {
+	if line := r.limitsSentence(r.folded > 0); line != "" {
 		s.note("limits", line)
 	}
 	r.gates(s)
@@ -344,12 +385,12 @@ const enoughTrials = 5
 
 // gates is how they ended, in one line, and those that did not pass.
 func (r *Report) gates(s *sheet) {
-	line := r.GatesSentence()
+	line := r.gatesSentence(r.folded > 0)
 	if line == "" {
 		return
 	}
 	s.wrapped(words.Pad("gates", r.labelWidth()), line)
-	for _, line := range r.gateLines(min(s.width, sentenceWidth)) {
+	for _, line := range r.gateLines(min(s.width, sentenceWidth), r.folded) {
 		s.wrapped(line[0], line[1])
 	}
 }

@@ -23,7 +23,7 @@ var endings = []struct {
 	name, said string
 	part, of   record.Parts
 }{
-	{"Cut off", " sent, by the end of the phase: they lasted at least until then", record.InCut, record.WasSent},
+	{"Cut off", " sent, by the end of the phase", record.InCut, record.WasSent},
 	{"Cancelled", " sent, as the experiment asks", record.InCancelled, record.WasSent},
 	{"Never sent", " that were due", record.InUnsent, record.Due},
 }
@@ -41,7 +41,11 @@ func (r *Report) problems(s *sheet) {
 	listErrors(s, r.Errors)
 	for _, x := range endings {
 		if count := n.In(x.part); count > 0 {
-			fmt.Fprintf(s, "%-17s%s of %s%s\n", x.name, words.Whole(count), words.Whole(n.In(x.of)), x.said)
+			said := x.said
+			if r.endless && x.name != "Cancelled" {
+				said += "; from schedule they count as ∞"
+			}
+			fmt.Fprintf(s, "%-17s%s of %s%s\n", x.name, words.Whole(count), words.Whole(n.In(x.of)), said)
 		}
 	}
 	if len(r.FailedRuns) > 0 {
@@ -55,11 +59,19 @@ func (r *Report) problems(s *sheet) {
 	if r.Full != nil {
 		r.client(s)
 	}
-	notes := r.notes()
+	notes, most := r.notes(), maxNotices
+	if r.folded > 0 {
+		most = 1
+	}
 	for i, n := range notes {
-		if i == maxNotices {
-			fmt.Fprintf(s, "note: %d more in summary.md\n", len(notes)-maxNotices)
-			break
+		left := len(notes) - most
+		switch {
+		case i == most && r.folded == 0:
+			s.line(fmt.Sprintf("note: %d more in summary.md", left))
+			return
+		case i == most-1 && left > 0 && r.folded > 0:
+			s.wrapped("note: ", fmt.Sprintf("%s; %d more in summary.md", n, left))
+			return
 		}
 		s.wrapped("note: ", n)
 	}

@@ -5,6 +5,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -57,8 +58,10 @@ type Report struct {
 	Requests   record.Counts        // over all runs
 	Notices    []string             // one line each, said once
 
-	marked touched        // what is behind the marks that the table of a single run shows
-	common validity.Taint // of all its figures alike, which have no mark
+	marked  touched        // what is behind the marks that the table of a single run shows
+	common  validity.Taint // of all its figures alike, which have no mark
+	endless bool           // its table has ∞ of requests that were cut off, or never sent
+	folded  int            // how much of what is in doubt, or not decided, is folded: see withoutCauses
 }
 
 // Doubt is one check of the verdict that is not clean, over all runs.
@@ -68,14 +71,60 @@ type Doubt struct {
 	Runs               int // how many say so
 }
 
+// How far a screen is folded that has more lines than it should: what is in doubt or not
+// decided is counted; then causes are left to aiperf checks; then what was not asked.
+const (
+	withoutCauses = 2
+	mostFolds     = 3
+)
+
+// Lines that a screen should have: of one run, of a comparison of one workload, and of
+// others, beyond the rows of the table and at least.
+const (
+	linesOfOne   = 16
+	linesOfPair  = 14
+	linesBeyond  = 12
+	linesAtLeast = 20
+)
+
+// room is how many lines the screen should have.
+func (r *Report) room() int {
+	switch {
+	case r.Full != nil:
+		return linesOfOne
+	case r.Search != nil:
+		return linesAtLeast
+	case len(r.Results.Comparisons) == 1 && !(Comparison{r.Results.Comparisons[0]}).severalCells():
+		return linesOfPair
+	}
+	return max(linesAtLeast, len(r.Results.Cells)+linesBeyond)
+}
+
 // WriteConsole prints the report: the answer, the table, what was missed, and where to
-// look further.
+// look further. A screen that would be too long is folded.
 func (r *Report) WriteConsole(w io.Writer) error {
+	said, lines := "", 0
+	for r.folded = 0; r.folded <= mostFolds; r.folded++ {
+		s := r.screen()
+		if n := strings.Count(s, "\n"); said == "" || n < lines {
+			said, lines = s, n
+		}
+		if lines <= r.room() {
+			break
+		}
+	}
+	_, err := io.WriteString(w, words.Clean(said)) // servers' words are in it, and names of directories
+	return err
+}
+
+func (r *Report) screen() string {
 	s := newSheet(r.Width)
 	more := ""
 	if r.Full != nil {
 		r.headOfOne(s)
-		s.line("")
+		if r.folded < withoutCauses {
+			s.line("")
+		}
 		r.single(s)
 	} else {
 		r.head(s)
@@ -83,7 +132,9 @@ func (r *Report) WriteConsole(w io.Writer) error {
 			if line := (Comparison{c[0]}).load(); line != "" {
 				s.wrapped("", line)
 			}
-			s.line("")
+			if r.folded < withoutCauses {
+				s.line("")
+			}
 		}
 		if r.Search != nil {
 			r.probes(s)
@@ -107,8 +158,7 @@ func (r *Report) WriteConsole(w io.Writer) error {
 		open += r.View
 	}
 	s.line(words.Pad("open", r.labelWidth()) + open + more)
-	_, err := io.WriteString(w, words.Clean(s.String())) // servers' words are in it, and names of directories
-	return err
+	return s.String()
 }
 
 // labelWidth is how wide the names of the lines below a table are.
@@ -132,7 +182,11 @@ func (r *Report) head(s *sheet) {
 	} else {
 		parts = append(parts, words.Count(r.Plan.Trials, "trial"))
 	}
-	parts = append(parts, words.Span(r.Elapsed), r.Verdict.String())
+	verdict := r.Verdict.String()
+	if r.Verdict == validity.Invalid && r.Plan.Experiment.AllowInvalid {
+		verdict += ", exit code 0 because allow_invalid is set"
+	}
+	parts = append(parts, words.Span(r.Elapsed), verdict)
 	if facts := strings.Join(parts, " · "); len(answer) == 0 {
 		s.line(facts)
 	} else {
@@ -155,7 +209,11 @@ func (r *Report) answer() (out []string) {
 	}
 	for _, c := range r.Results.Comparisons {
 		out = append(out, Comparison{c}.Headline())
-		if line := (Comparison{c}).Changes(); line != "" && (Comparison{c}).severalCells() {
+		line := Comparison{c}.Changes()
+		if r.folded > 0 { // the headline names what is not decided
+			line = cmp.Or(Comparison{c}.changes(decide.Worse, decide.Better, decide.Equivalent), line)
+		}
+		if line != "" && (Comparison{c}).severalCells() {
 			out = append(out, line)
 		}
 	}
@@ -164,15 +222,16 @@ func (r *Report) answer() (out []string) {
 
 // doubts are what keeps the numbers from being relied on, each with what to try.
 func (r *Report) doubts(s *sheet) {
-	if r.Verdict == validity.Invalid && r.Plan.Experiment.AllowInvalid {
+	if r.Full != nil && r.Verdict == validity.Invalid && r.Plan.Experiment.AllowInvalid {
 		s.wrapped("", "exit code 0 because allow_invalid is set")
 	}
 	if why := r.Failure(); why != "" {
 		s.wrapped("", why)
 	}
+	most := max(maxDoubts-r.folded, 1)
 	for i, d := range r.ordered() {
-		if i == maxDoubts {
-			s.line(fmt.Sprintf("  … and %s: aiperf checks %s", words.Count(len(r.Doubts)-maxDoubts, "other finding"), r.Dir))
+		if i == most {
+			s.line(fmt.Sprintf("  … and %s: aiperf checks %s", words.Count(len(r.Doubts)-most, "other finding"), r.Dir))
 			break
 		}
 		word := words.Pad("doubt", noteColumn) // the verdict of the whole stands above
@@ -182,17 +241,23 @@ func (r *Report) doubts(s *sheet) {
 		if d.Check == "errors" && r.Runs > 1 { // the finding is of the worst run
 			d.Detail = fmt.Sprintf("%s of %s failed; the worst run: %s", words.Whole(r.Requests.Failed), words.Count(r.Requests.In(record.Answered), "request"), d.Detail)
 		}
+		if r.folded > 0 { // the first thing to try, and at last no causes
+			d.Try, _, _ = strings.Cut(d.Try, "; ")
+		}
+		if r.folded >= withoutCauses {
+			d.Detail, _, _ = strings.Cut(d.Detail, "; because ")
+		}
 		s.wrapped(word, d.sentence(r.Runs))
 		if d.Try != "" {
 			s.wrapped("  try ", d.Try)
 		}
 	}
-	if holds := r.whatHolds(); holds != "" {
+	if holds := r.whatHolds(); holds != "" && (len(r.Spoiled) == 0 || r.folded < withoutCauses) {
 		s.wrapped("  ", holds)
 	}
 	for i, line := range r.Spoiled {
-		if i == maxDoubts {
-			s.line(fmt.Sprintf("  … and %d more", len(r.Spoiled)-maxDoubts))
+		if i == most {
+			s.line(fmt.Sprintf("  … and %s", words.Count(len(r.Spoiled)-most, "other number")+" that were asked for"))
 			break
 		}
 		s.wrapped("  ", line)

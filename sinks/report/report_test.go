@@ -61,7 +61,6 @@ func TestReportOnOneRun(t *testing.T) {
 	}
 	want := `DEGRADED  10 of 1000 requests failed: http_503: busy (errors)
   try look
-
                         mean     p50     p90     p99
 TTFT                    41.2    41.2    52.0    60.1 ms
   failures as ∞         41.3    41.3    52.4       ∞ ms
@@ -73,7 +72,7 @@ Per user         196 tok/s (1 ÷ median ITL)
 Whole run        3,100 tok/s · 48.5 req/s in 27.0 s; above: its steady 21.3 s
 Goodput          967 of 1,000 requests (96.7 %) met the limits, 46.9 req/s; 23
                  missed TTFT; 10 failed
-~ in doubt by errors: aiperf checks results/demo
+~ in doubt: aiperf checks results/demo
 Errors           10 of 1,000
   10× http_503: busy
 Client           11 % of 2 cores, 99 % of the sends at most 90.0 µs late
@@ -138,7 +137,7 @@ func TestMarksOfSinglePercentiles(t *testing.T) {
 	for _, want := range []string{
 		"ITL                 11.0    11.0    12.0!   13.0  ms\n",
 		"Request latency ~    364     364     402     431! ms\n",
-		"  not usable: ITL p90; in doubt: rates, latency; all else holds\n",
+		"  not usable: ITL p90; in doubt: rates and latency; all else holds\n",
 		"  inter_token_latency.p90, asked for by the gate inter_token_latency.p90 < 5, is\n",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -254,7 +253,7 @@ func TestErrorsAddUp(t *testing.T) {
   12× timeout, such as: 12 s
   6× connection refused: no
   3× of 2 other kinds
-Cut off          4 of 576 sent, by the end of the phase: they lasted at least until then
+Cut off          4 of 576 sent, by the end of the phase
 Failed runs      1 of 20; in no average
   concurrency 4, trial 3 (run 2 of 4 in it): cannot reach http://h: refused
 `

@@ -235,26 +235,41 @@ func (r *Report) beside() string {
 		return ""
 	}
 	var told []string
-	differ := map[string]bool{}
+	apart := slices.DeleteFunc(slices.Clone(r.Results.Objectives), func(o decide.Objective) bool {
+		return o.Key == b.Objective.Key || !tellApart(b.MayBe, o.Key)
+	})
 	for _, c := range b.MayBe {
 		var values []string
-		for _, o := range r.Results.Objectives {
-			e, ok := c.Headline().Get(o.Key)
-			if !ok || math.IsInf(e.Mean, 0) || o.Key == b.Objective.Key {
-				continue
-			}
-			text := metrics.Series(o.Tag, o.Stat) + " " + words.Amount(e.Mean, metrics.ShortUnit(o.Unit))
-			values = append(values, text)
-			differ[text] = true
+		for _, o := range apart {
+			e, _ := c.Headline().Get(o.Key)
+			values = append(values, metrics.Series(o.Tag, o.Stat)+" "+words.Amount(e.Mean, metrics.ShortUnit(o.Unit)))
 		}
 		if len(values) > 0 {
 			told = append(told, c.Cell.Short()+" has "+words.And(values))
 		}
 	}
-	if len(differ) < 2 { // nothing tells them apart
+	if len(told) == 0 {
 		return ""
 	}
 	return "To choose: " + strings.Join(told, "; ")
+}
+
+// worthTelling is how far the values of cells are apart, as a part of the smallest, that
+// help to choose between them.
+const worthTelling = 0.05
+
+// tellApart tells whether a number of some cells helps to choose between them: all have
+// it, and it is not about the same.
+func tellApart(cells []*decide.CellResult, key decide.Key) bool {
+	least, most := math.Inf(1), 0.0
+	for _, c := range cells {
+		e, ok := c.Headline().Get(key)
+		if !ok || math.IsInf(e.Mean, 0) || math.IsNaN(e.Mean) {
+			return false
+		}
+		least, most = min(least, e.Mean), max(most, e.Mean)
+	}
+	return most > (1+worthTelling)*least
 }
 
 // nearest is the cell with the largest share of requests that keep their limits, over
@@ -282,7 +297,10 @@ func (r *Report) goodEnd(before func(a, b float64) bool) (cell *decide.CellResul
 
 // LimitsSentence says how the requests met the limits for single requests: as outcomes
 // of the cells, and as what was observed where that is everything.
-func (r *Report) LimitsSentence() string {
+func (r *Report) LimitsSentence() string { return r.limitsSentence(false) }
+
+// limitsSentence is short where a screen is folded.
+func (r *Report) limitsSentence(short bool) string {
 	states := map[decide.State]int{}
 	judged, never := 0, 0
 	for i := range r.Results.Cells {
@@ -301,7 +319,7 @@ func (r *Report) LimitsSentence() string {
 	limits := r.limits(worst.Cell)
 	if share.Mean == 1 && states[decide.Missed] == 0 {
 		said := "every request met " + limits
-		if states[decide.Undecided] > 0 && share.HasInterval() {
+		if states[decide.Undecided] > 0 && share.HasInterval() && !short {
 			said += fmt.Sprintf(" (true share at least %s)", words.Percent(share.Low))
 		}
 		return said
@@ -313,12 +331,22 @@ func (r *Report) LimitsSentence() string {
 		}
 		return fmt.Sprintf("%s of the requests met %s (%s)", words.Percent(share.Mean), limits, how)
 	}
-	said := fmt.Sprintf("99 %% of the requests met %s in %d of %s", limits, states[decide.Held], words.Count(judged, "cell"))
+	of := "of the requests "
+	if short {
+		of = ""
+	}
+	said := fmt.Sprintf("99 %% %smet %s in %d of %s", of, limits, states[decide.Held], words.Count(judged, "cell"))
 	if missed := r.missing(); len(missed) > 0 {
 		said += fmt.Sprintf(", missed in %d", len(missed))
 		if len(missed) < judged && len(missed) <= mostBest {
 			said += " (" + some(missed, mostBest) + ")"
 		}
+	}
+	if short {
+		if n := states[decide.Undecided]; n > 0 {
+			said += fmt.Sprintf(", open in %d", n)
+		}
+		return said
 	}
 	if n := states[decide.Undecided] - never; n > 0 {
 		said += fmt.Sprintf(", not decided yet in %d", n)
@@ -371,7 +399,10 @@ func plainAmount(v float64, unit string) string {
 }
 
 // GatesSentence counts how the gates ended, over all cells.
-func (r *Report) GatesSentence() string {
+func (r *Report) GatesSentence() string { return r.gatesSentence(false) }
+
+// gatesSentence is short where a screen is folded: it counts, and says no rule.
+func (r *Report) gatesSentence(short bool) string {
 	if len(r.Plan.Gates) == 0 {
 		return ""
 	}
@@ -403,12 +434,15 @@ func (r *Report) GatesSentence() string {
 		said += fmt.Sprintf(", %d missed", missed)
 	}
 	if yet > 0 {
-		said += fmt.Sprintf(", %d not decided yet (limit inside the %.0f %% interval)", yet, 100*r.Results.Level)
+		said += fmt.Sprintf(", %d not decided yet", yet)
+		if !short {
+			said += fmt.Sprintf(" (limit inside the %.0f %% interval)", 100*r.Results.Level)
+		}
 	}
 	if never > 0 {
 		said += fmt.Sprintf(", %d cannot be judged", never)
 	}
-	if judged > 0 {
+	if judged > 0 && !short {
 		how := "; by value: "
 		if s := r.Plan.Experiment.GatesUndecided; s == decide.AsPassed || s == decide.AsMissed {
 			how = "; counted as "
@@ -423,7 +457,10 @@ func (r *Report) GatesSentence() string {
 		}
 		said += how
 	}
-	if s := r.cleanSentence(); s != "" {
+	if s := r.cleanSentence(); s != "" && short {
+		s, _, _ = strings.Cut(s, " (")
+		said += "; " + s
+	} else if s != "" {
 		said += "; " + s
 	}
 	return said
@@ -464,10 +501,13 @@ const mostGates = 5
 
 // gateLines are the gates that did not plainly pass, missed ones first: the same gate
 // once, with as many of its cells and their values as a line holds, at least one: what
-// it is, and what was found.
-func (r *Report) gateLines(width int) (out [][2]string) {
+// it is, and what was found. A folded screen has the missed ones only.
+func (r *Report) gateLines(width, folded int) (out [][2]string) {
 	left := 0
 	for _, state := range []decide.State{decide.Missed, decide.Undecided} {
+		if state == decide.Undecided && folded > 0 {
+			break
+		}
 		var exprs []string
 		at := map[string][]string{}
 		for i := range r.Results.Cells {

@@ -32,16 +32,21 @@ func newSheet(width int) *sheet {
 func (s *sheet) line(text string) { s.WriteString(strings.TrimRight(text, " ") + "\n") }
 
 // spread writes sentences below each other, and the facts at the right end of the first
-// one where that leaves it whole; else in a line below them.
+// line where that leaves it whole, else of the last; else in a line below them.
 func (s *sheet) spread(sentences []string, facts string) {
 	width := min(s.width, sentenceWidth)
 	var lines []string
 	for _, text := range sentences {
 		lines = append(lines, words.Fold(text, width, "")...)
 	}
-	if room := width - words.Width(sentences[0]) - words.Width(facts); room >= 2 {
-		lines[0] += strings.Repeat(" ", room) + facts
-	} else {
+	room := func(line string) int { return width - words.Width(line) - words.Width(facts) }
+	last := len(lines) - 1
+	switch {
+	case room(lines[0]) >= 2:
+		lines[0] += strings.Repeat(" ", room(lines[0])) + facts
+	case room(lines[last]) >= 2:
+		lines[last] += strings.Repeat(" ", room(lines[last])) + facts
+	default:
 		lines = append(lines, facts)
 	}
 	for _, line := range lines {
@@ -54,7 +59,7 @@ func (s *sheet) wrapped(head, text string) {
 	indent := strings.Repeat(" ", min(words.Width(head), labelColumn))
 	width := min(s.width, sentenceWidth)
 	line, empty := head, true
-	for _, word := range strings.Fields(text) {
+	for _, word := range words.Pieces(text) {
 		if !empty && words.Width(line)+1+words.Width(word) > width {
 			s.line(line)
 			line, empty = indent, true
@@ -102,6 +107,13 @@ type grid struct {
 	left int
 
 	without []string // names of columns that were left out for want of room
+}
+
+// shows tells whether a figure of the table has a sign.
+func (g *grid) shows(sign string) bool {
+	return slices.ContainsFunc(g.rows, func(row []string) bool {
+		return slices.ContainsFunc(row[g.left:], func(cell string) bool { return strings.Contains(cell, sign) })
+	})
 }
 
 // span is a head over several columns.

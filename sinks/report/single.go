@@ -96,12 +96,14 @@ func Enough(certified func(stat string) bool) (said string, all bool) {
 func (r *Report) certainty() (said, try string) {
 	n := r.Requests.In(record.Answered)
 	said = words.Count(n, "request")
+	if sent := r.Requests.In(record.WasSent); n < sent { // as the table counts them
+		said = words.Whole(n) + " of " + words.Count(sent, "request") + " answered"
+	}
 	d, timed := r.Full.Get(metrics.BenchmarkDuration)
-	if timed = timed && d.Avg > 0; timed {
+	if timed = timed && d.Avg > 0; timed && d.Avg >= 0.1 {
+		said += " in " + words.Number(d.Avg) + " s"
+	} else if timed {
 		said += " in " + words.Amount(1e3*d.Avg, "ms")
-		if d.Avg >= 0.1 {
-			said = words.Count(n, "request") + " in " + words.Number(d.Avg) + " s"
-		}
 	}
 	latency, ok := r.headline(metrics.RequestLatency)
 	if !ok {
@@ -137,8 +139,8 @@ func (r *Report) certainty() (said, try string) {
 	default:
 		try = fmt.Sprintf("--benchmark-duration %.0f for a certain p99", math.Ceil(need/float64(n)*d.Avg))
 	}
-	if worth := latency.NEff / float64(latency.Count); need > decide.RequestsFor(0.99, 0, 0) { // why so many is not to be seen
-		try += fmt.Sprintf(" (neighbours are alike: these say as much as %.3g independent ones)", max(1, math.Floor(worth*float64(n))))
+	if r.folded == 0 { // why so many is not to be seen
+		try += alike(0.99, latency.NEff, float64(latency.Count))
 	}
 	return said, try
 }
@@ -147,7 +149,7 @@ func (r *Report) certainty() (said, try string) {
 // one, below it the same with failures, where there are any.
 func (r *Report) single(s *sheet) {
 	_, ok := r.headline(metrics.RequestLatency)
-	r.marked, r.common = nil, r.commonTaint()
+	r.marked, r.common, r.endless = nil, r.commonTaint(), false
 	if about := r.about(); about != "" {
 		s.wrapped("", about)
 	}
@@ -157,16 +159,18 @@ func (r *Report) single(s *sheet) {
 	var lines []tableLine
 	for _, x := range rows {
 		st, ok := r.headline(x.tag)
-		if !ok || !x.always && r.redundant(x.tag, st) {
+		if !ok || !x.always && (r.redundant(x.tag, st) || r.folded >= withoutCauses && r.closed()) {
 			continue
 		}
-		lines = append(lines, r.distribution(x.name, st))
+		line := r.distribution(x.name, st)
+		r.endless = r.endless || slices.ContainsFunc(line.values[:], func(v string) bool { return strings.HasPrefix(v, "∞") })
+		lines = append(lines, line)
 		if adj, ok := r.Full.Get(x.adjusted); ok && r.Requests.Failed > 0 {
 			lines = append(lines, r.distribution("  failures as ∞", adj))
 		}
 	}
 	if r.mostFailed() {
-		s.wrapped("", fmt.Sprintf("the figures are of the %s that did not fail; a percentile that these are too few for is –", words.Count(r.Requests.OK, "request")))
+		s.wrapped("", fmt.Sprintf("figures of the %s that did not fail; – where these are too few", words.Count(r.Requests.OK, "request")))
 	}
 	head := tableLine{values: [4]string{"mean ", "p50 ", "p90 ", "p99 "}}
 	writeTable(s, append([]tableLine{head}, lines...))
@@ -174,11 +178,18 @@ func (r *Report) single(s *sheet) {
 	r.good(s)
 	r.parts(s)
 	if len(r.marked) > 0 {
-		s.wrapped("", strings.Join(r.marked, " · ")+": aiperf checks "+r.Dir)
+		s.wrapped("", strings.Join(r.doubted(r.marked), " · "))
 	}
 	if !r.common.None() {
-		s.wrapped("", "every figure above is "+r.common.Sentence()+": aiperf checks "+r.Dir)
+		s.wrapped("", strings.Join(r.doubted(touched{"every figure above is " + r.common.Sentence()}), ""))
 	}
+}
+
+// closed tells whether nothing but answers sets the pace: latencies from schedule say
+// little then.
+func (r *Report) closed() bool {
+	c := r.Plan.Cells
+	return len(c) > 0 && c[0].Resolved != nil && sweep.AxisNamed("request_rate").Of(&c[0].Resolved.Benchmark) == nil && !r.endless
 }
 
 // commonTaint is what touches all figures of the table alike, so that a mark behind each
@@ -335,6 +346,9 @@ func (r *Report) throughput(s *sheet) {
 	rate, _ := r.headline(metrics.RequestThroughput)
 	if full, ok := r.Full.Get(metrics.RequestThroughput); ok && math.Abs(full.Avg/rate.Avg-1) > 0.02 {
 		s.wrapped(words.Pad("Whole run", labelColumn), r.rates(2, r.Full.Get)+" in "+whole+"; above: its steady "+steady)
+		return
+	}
+	if r.folded >= withoutCauses { // a window with the same rates is not worth a line
 		return
 	}
 	s.wrapped(words.Pad("Window", labelColumn), "steady: "+steady+" of "+whole+", without the start and the end")

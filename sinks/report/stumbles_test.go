@@ -15,6 +15,7 @@ import (
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 	"aiperf.dev/aiperf/sweep/search"
+	"aiperf.dev/aiperf/sweep/sweeptest"
 )
 
 // Where most requests failed that is said first, whatever else is found, and no
@@ -156,4 +157,80 @@ func TestSearchWithoutALoad(t *testing.T) {
 	if s.String() != "" {
 		t.Errorf("it prints %q", s.String())
 	}
+}
+
+// However much is in doubt, missed or not decided, the screen of a comparison over four
+// workloads has twenty lines, and names the first finding and what to type (issue 22).
+func TestABusyMachinesScreenIsFolded(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(22, 5))
+	checks := []string{"coalesced", "turnaround", "scheduling_delay", "late"}
+	for range 30 {
+		r := crowded(t, rng, checks)
+		var b strings.Builder
+		if err := r.WriteConsole(&b); err != nil {
+			t.Fatal(err)
+		}
+		got := b.String()
+		if n := strings.Count(got, "\n"); n > linesAtLeast {
+			t.Fatalf("%d lines:\n%s", n, got)
+		}
+		if !strings.Contains(got, r.Doubts[0].Check) || !strings.Contains(got, "aiperf checks "+r.Dir) {
+			t.Fatalf("no finding, or not what to type:\n%s", got)
+		}
+	}
+}
+
+// crowded is a comparison over four workloads with random doubts about its numbers.
+func crowded(t *testing.T, rng *rand.Rand, checks []string) *Report {
+	t.Helper()
+	plan := sweeptest.PlanOf(t, "multi_run.num_runs=5", "benchmark.endpoint.streaming=true", "benchmark.slos={time_to_first_token: 100, inter_token_latency: 10}",
+		"sweep={parameters: {dataset.isl: [64, 256], phases.profiling.concurrency: [1, 4], endpoint: [{label: baseline, url: http://a}, {label: candidate, url: http://b}]}}",
+		"compare={axis: endpoint, metrics: [time_to_first_token.p50, inter_token_latency.p50]}", `gates=["time_to_first_token.p99 < 250", "error_rate == 0"]`)
+	plan.Experiment.AllowInvalid = true
+	if err := decide.CheckGates(plan, metrics.Tags()); err != nil {
+		t.Fatal(err)
+	}
+	r := &Report{Plan: plan, Verdict: validity.Invalid, Dir: "results/quickstart-20261127T132916Z", Runs: len(plan.Runs), View: "report.html", Requests: record.Counts{OK: 3200}, Touched: map[string]validity.Level{}, Elapsed: 40e9}
+	for i, check := range checks[:1+rng.IntN(len(checks))] {
+		r.Doubts = append(r.Doubts, Doubt{
+			Verdict: validity.Invalid, Check: check, Runs: 1 + i, Try: "a quieter machine or fewer streams; very short answers need a lower concurrency",
+			Detail: "without gaps in this client throughput would be up to 8.23 % higher; because the program read bytes up to 27.4 ms after the kernel had them (p99), 694 % of an ITL",
+		})
+	}
+	for _, m := range metrics.Catalogue() {
+		if rng.IntN(4) == 0 {
+			r.Touched[m.Tag] = []validity.Level{validity.Doubtful, validity.Wrong}[rng.IntN(2)]
+		}
+	}
+	slow, far := 1+rng.Float64(), 0.3*rng.Float64()
+	var outcomes []decide.Outcome
+	for _, run := range plan.Runs {
+		o := decide.Outcome{Run: run, OK: 80, Sent: 80, Taints: validity.Taints{}, Summaries: []metrics.Summary{{Window: decide.Full}}}
+		of := func(tag, unit string, p50 float64) {
+			st := metrics.Blank(tag, unit)
+			st.Count, st.NEff = 80, 40
+			p50 *= 1 + far*rng.Float64()
+			st.Avg = p50
+			for _, stat := range []string{"p50", "p90", "p99"} {
+				st.Put(stat, p50*(1+far*rng.Float64()))
+			}
+			o.Summaries[0].Stats = append(o.Summaries[0].Stats, st)
+			if rng.IntN(8) == 0 {
+				o.Taints[tag] = validity.Taint{Check: checks[rng.IntN(len(checks))], Level: validity.Doubtful}
+			}
+		}
+		first := 20.0
+		if strings.Contains(run.Cell.Label, "candidate") {
+			first /= slow
+		}
+		of(metrics.OutputTokenThroughput, "tokens/sec", 4000/first)
+		of(metrics.TimeToFirstToken, "ms", first)
+		of(metrics.InterTokenLatency, "ms", 4)
+		of(metrics.ErrorRate, "ratio", 0)
+		of(metrics.GoodRequestFraction, "ratio", 1)
+		outcomes = append(outcomes, o)
+	}
+	r.Results = decide.Aggregate(plan, outcomes)
+	return r
 }

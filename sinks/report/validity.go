@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -35,16 +36,23 @@ func (r *Report) whatHolds() string {
 	}
 	var parts []string
 	for _, level := range []validity.Level{validity.Wrong, validity.Doubtful} {
-		if names := touchedNames(r.Touched, level); len(names) > 0 {
-			parts = append(parts, levelWords[level]+": "+strings.Join(names, ", "))
+		if names := touchedNames(r.Touched, level, mostTouched-r.folded); len(names) > 0 {
+			parts = append(parts, levelWords[level]+": "+words.And(names))
 		}
 	}
-	return strings.Join(append(parts, "all else holds"), "; ")
+	if r.folded < withoutCauses {
+		parts = append(parts, "all else holds")
+	}
+	return strings.Join(parts, "; ")
 }
 
+// mostTouched is how many numbers that are in doubt are named; the checks name all.
+const mostTouched = 3
+
 // touchedNames are the numbers of a level: families by their name, those that screens
-// show by their own, with the statistics that are touched; the others are counted.
-func touchedNames(touched map[string]validity.Level, level validity.Level) (names []string) {
+// show by their own, with the statistics that are touched, those of tables first; beyond
+// so many they are counted.
+func touchedNames(touched map[string]validity.Level, level validity.Level, most int) (names []string) {
 	left := map[string][]string{} // by metric: its statistics, none for all of them
 	for _, what := range slices.Sorted(maps.Keys(touched)) {
 		if touched[what] != level {
@@ -68,7 +76,7 @@ func touchedNames(touched map[string]validity.Level, level validity.Level) (name
 		}
 	}
 	others := 0
-	for _, tag := range slices.Sorted(maps.Keys(left)) {
+	for _, tag := range slices.SortedFunc(maps.Keys(left), firstOfTables) {
 		m, ok := metrics.Lookup(tag)
 		of := slices.DeleteFunc(left[tag], func(stat string) bool { return stat != "avg" && !slices.Contains(shownPercentiles, stat) })
 		if !ok || m.Short == "" || left[tag] != nil && len(of) == 0 {
@@ -77,11 +85,30 @@ func touchedNames(touched map[string]validity.Level, level validity.Level) (name
 		}
 		names = append(names, strings.TrimSpace(m.Short+" "+strings.ReplaceAll(strings.Join(of, ", "), "avg", "mean")))
 	}
-	if others > 0 {
+	if more := len(names) - max(most, 1); more > 0 {
+		names, others = names[:max(most, 1)], others+more
+	}
+	switch {
+	case others > 1 && len(names) > 0:
+		names = append(names, words.Whole(others)+" others")
+	case others > 0:
 		names = append(names, words.Count(others, "other metric"))
 	}
 	return names
 }
+
+// firstOfTables orders metrics as the columns of a table of cells, then by name.
+func firstOfTables(a, b string) int {
+	place := func(tag string) int {
+		if i := slices.IndexFunc(columnsOfCells, func(h metrics.Headline) bool { return h.Tag == tag }); i >= 0 {
+			return i
+		}
+		return len(columnsOfCells)
+	}
+	return cmp.Or(cmp.Compare(place(a), place(b)), strings.Compare(a, b))
+}
+
+var columnsOfCells = metrics.Headlines(true, func(string, string) bool { return true })
 
 // why are the checks that found as much, with what they found.
 func (r *Report) why(v validity.Verdict) string {

@@ -117,7 +117,7 @@ func (p *Page) changed(list []chart.Change) {
 		for n < len(list) && list[n].Metric == list[i].Metric {
 			n++
 		}
-		low, high, better, worse, equal := math.Inf(1), math.Inf(-1), 0, 0, 0
+		low, high, better, worse, equal, found := math.Inf(1), math.Inf(-1), 0, 0, 0, 0
 		for k := range list[i:n] {
 			c := &list[i+k]
 			if math.IsNaN(c.Value) {
@@ -126,6 +126,9 @@ func (p *Page) changed(list []chart.Change) {
 			low, high = min(low, c.Value), max(high, c.Value)
 			if c.Equal() {
 				equal++
+			}
+			if c.Low > 0 || c.High < 0 {
+				found++
 			}
 			switch c.Ink() {
 			case draw.Good:
@@ -144,6 +147,8 @@ func (p *Page) changed(list []chart.Change) {
 				of = " in " + words.Whole(better+worse) + " of " + words.Count(n-i, "workload")
 			}
 			switch {
+			case equal == n-i && found > 0: // as the sentence of the comparison says it
+				t.Note = fmt.Sprintf("changed, within the margin of %.2g %%", 100*list[i].Margin)
 			case equal == n-i:
 				t.Note = fmt.Sprintf("equal within %.2g %%", 100*list[i].Margin)
 			case better > 0 && worse > 0:
