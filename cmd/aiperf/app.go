@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -160,7 +161,7 @@ func (a *app) dispatch(c command, words []string) error {
 	}
 	p, err := argv.Parse(words, c.flags, c.accepted())
 	if err != nil {
-		return err
+		return a.andValues(c, p, err)
 	}
 	if c.files {
 		if err := second(p.Words); err != nil {
@@ -174,6 +175,39 @@ func (a *app) dispatch(c command, words []string) error {
 		}
 	}
 	return c.run(a, p)
+}
+
+// andValues adds to the mistakes of a command line the wrong values of its other
+// settings, so that all are named at once. What follows from a flag that could not be
+// read is left out: what is missing, and what several settings are together.
+func (a *app) andValues(c command, p *argv.Line, err error) error {
+	if !c.settings {
+		return err
+	}
+	file := p.Get("config")
+	if file == "" && len(p.Words) > 0 {
+		file = p.Words[0]
+	}
+	_, also := a.open(c.name, file, p)
+	var more schema.Errors
+	if !errors.As(also, &more) {
+		var one *diag.Error
+		if !errors.As(also, &one) {
+			return err
+		}
+		more = schema.Errors{one}
+	}
+	more = slices.DeleteFunc(slices.Clone(more), func(e *diag.Error) bool {
+		return e.Missing || e.Ruled || e.Taken || e.Unknown || !e.Typed()
+	})
+	if len(more) == 0 {
+		return err
+	}
+	var all schema.Errors
+	if !errors.As(err, &all) {
+		all = schema.Errors{diag.Of(err)}
+	}
+	return append(slices.Clone(all), more...)
 }
 
 // second refuses the name of a command among the words of another one, such as

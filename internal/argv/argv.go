@@ -53,7 +53,7 @@ func (p *Line) Get(name string) string {
 // tool this one replaces: a flag may be written with - or _, with = or a
 // space; list flags take several words and repeats; of a single-valued flag
 // given twice, under whatever name, the last one counts, and a note says so;
-// names are never abbreviated.
+// names are never abbreviated. Beside mistakes the line holds what could be read.
 func Parse(args []string, own []Switch, opts []schema.Option) (*Line, error) {
 	t := NewTable(own, opts)
 	p := &Line{Values: map[string][]string{}, given: map[string]given{}}
@@ -82,9 +82,9 @@ func Parse(args []string, own []Switch, opts []schema.Option) (*Line, error) {
 		args, hint = rest, f.takesHint(name)
 	}
 	if bad = append(bad, p.assign()...); len(bad) == 1 {
-		return nil, bad[0]
+		return p, bad[0]
 	} else if len(bad) > 0 {
-		return nil, bad
+		return p, bad
 	}
 	return p, nil
 }

@@ -1,6 +1,7 @@
 package mockserver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -123,25 +124,34 @@ func ParseURL(raw string) (Config, error) {
 	return ParseWords(words)
 }
 
-// ParseWords reads key=value words.
+// ParseWords reads key=value words. It names all that are wrong at once, in one line.
 func ParseWords(words []string) (Config, error) {
 	c, seen := Defaults(), map[string]bool{}
+	var bad []string
+	hint := ""
 	for _, w := range words {
 		name, value, ok := strings.Cut(w, "=")
-		if !ok {
-			return Config{}, fmt.Errorf("mock: %q: want key=value", w)
-		}
 		i := slices.IndexFunc(keys, func(k key) bool { return k.name == name })
-		if i < 0 {
-			return Config{}, diag.Errorf("mock: unknown key %q", name).Try(didYouMean(name))
+		switch {
+		case !ok:
+			bad = append(bad, fmt.Sprintf("%q: want key=value", w))
+		case i < 0:
+			bad = append(bad, fmt.Sprintf("unknown key %q", name))
+			hint = cmp.Or(hint, didYouMean(name))
+		case seen[name] && name != "model":
+			bad = append(bad, name+" is given twice")
+		default:
+			seen[name] = true
+			if err := keys[i].set(&c, value); err != nil {
+				bad = append(bad, fmt.Sprintf("%s=%s: %s", name, value, plainError(err)))
+			}
 		}
-		if seen[name] && name != "model" {
-			return Config{}, fmt.Errorf("mock: %s is given twice", name)
-		}
-		seen[name] = true
-		if err := keys[i].set(&c, value); err != nil {
-			return Config{}, fmt.Errorf("mock: %s=%s: %s", name, value, plainError(err))
-		}
+	}
+	switch {
+	case len(bad) > 0 && hint != "":
+		return Config{}, diag.Errorf("mock: %s", strings.Join(bad, "; ")).Try(hint)
+	case len(bad) > 0:
+		return Config{}, fmt.Errorf("mock: %s", strings.Join(bad, "; "))
 	}
 	return c.resolve(seen)
 }

@@ -70,6 +70,7 @@ func TestParseURLRefuses(t *testing.T) {
 		"mock:?colour=red":                            "the keys are ttft, itl",
 		"mock:?ttft":                                  "want key=value",
 		"mock:?ttft=40":                               "want a time such as 40ms",
+		"mock:?ttft=q&batch=0&color=red&itl=x":        `ttft=q: want a time such as 40ms, at most 1h; batch=0: want a whole number from 1 to 1000000; unknown key "color"; itl=x: want a time`,
 		"mock:?ttft=-1ms":                             "want a time",
 		"mock:?ttft=1ms&ttft=2ms":                     "given twice",
 		"mock:?itl=5ms&step=5ms":                      "contradict",
