@@ -27,6 +27,9 @@ func (r *runner) profile(run sweep.Run, rep *RunReport) aiperf.Profile {
 	if m := &run.Cell.Resolved.Benchmark.ServerMetrics; m.Enabled {
 		p.Pages = &aiperf.Pages{Formats: m.Formats, Families: r.pages}
 	}
+	if n := &run.Cell.Resolved.Benchmark.Network; n.Enabled {
+		p.Network = &aiperf.Network{Mean: n.Mean}
+	}
 	if g := &run.Cell.Resolved.Benchmark.GPUTelemetry; g.Enabled {
 		p.GPUs = r.gpus(run)
 	}

@@ -45,6 +45,7 @@ func (r *runner) tables() sinks.TablesInput {
 		in.Metrics = append(in.Metrics, serverMetrics(place(o.Run), rep.servers)...)
 		for i := range o.Summaries {
 			in.Metrics = append(in.Metrics, runMetrics(place(o.Run), &o.Summaries[i], o.Taints, sweep.Planned(o.Run.Cell.Resolved.Benchmark.Phases))...)
+			in.Metrics = append(in.Metrics, networkMetrics(place(o.Run), &o.Summaries[i], rep.network)...)
 		}
 		for _, p := range o.Parts {
 			in.Metrics = append(in.Metrics, partMetrics(place(o.Run), p, o.Taints)...)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/telemetry"
@@ -24,16 +25,26 @@ type serverFigures struct {
 // readServers goes through what was sampled of servers in a run.
 func (r *runner) readServers(run sweep.Run, rep *RunReport) error {
 	var all telemetry.Readings
+	trips := &telemetry.RoundTrips{}
 	err := sinks.Telemetry().Each(filepath.Join(r.dir.Path, run.Dir), func(rows []sinks.Sample) error {
 		for i := range rows {
 			all.Add(telemetry.Sample(rows[i]))
+			trips.Add(telemetry.Sample(rows[i]))
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	rep.servers = nil
+	rep.servers, rep.network = nil, nil
+	switch n := &run.Cell.Resolved.Benchmark.Network; {
+	case n.Enabled && n.Mean != nil:
+		st := metrics.RoundTrip(nil, *n.Mean)
+		rep.network = &st
+	case n.Enabled && len(trips.Samples) > 0:
+		st := metrics.RoundTrip(trips.Samples, trips.Mean())
+		rep.network = &st
+	}
 	if start, end, ok := rep.window(); ok {
 		rep.servers = append(rep.servers, serverFigures{"full", all.Window(start, end)})
 	}
@@ -61,6 +72,14 @@ func serverMetrics(at sinks.Place, servers []serverFigures) (rows []sinks.Metric
 		}
 	}
 	return rows
+}
+
+// networkMetrics are the rows of a run about the round trip, beside those of a summary.
+func networkMetrics(at sinks.Place, sum *metrics.Summary, rtt *metrics.Stat) []sinks.MetricRow {
+	if rtt == nil {
+		return nil
+	}
+	return runMetrics(at, &metrics.Summary{Window: sum.Window, Stats: sum.WithoutRoundTrip(*rtt)}, nil, 0)
 }
 
 // news are the families of sources that no run has told of so far. From now on they are

@@ -35,6 +35,7 @@ var flagDifferences = map[string]string{
 	"--image-height-mean":                   noneDefault,
 	"--image-source":                        "takes a folder as well, as AIPerf's does; the words are in its description",
 	"--image-width-mean":                    noneDefault,
+	"--network-latency-ping-interval":       shownDefault,
 	"--output-artifact-dir":                 "profile takes artifacts, as AIPerf does; run makes a folder of the name and the time, so the help names no default",
 	"--prompt-prefix-length":                noneDefault,
 	"--prompt-prefix-pool-size":             noneDefault,

@@ -71,7 +71,7 @@ var effects = []effect{
 	{in: "sweep.dimensions.*", settings: "lo hi", needs: ofItsType},
 	{in: "sweep.dimensions.*", settings: "scale kind", needs: ranged},
 
-	{in: "benchmark", settings: "models endpoint datasets phases artifacts slos tokenizer gpu_telemetry server_metrics runtime logging"},
+	{in: "benchmark", settings: "models endpoint datasets phases artifacts slos tokenizer gpu_telemetry server_metrics network_latency runtime logging"},
 	{in: "benchmark", settings: "failure_policy", needs: severalRuns},
 	{in: "benchmark.models", settings: "items"},
 	{in: "benchmark.models", settings: "strategy", needs: severalModels},
@@ -167,6 +167,8 @@ var effects = []effect{
 	{in: "benchmark.gpu_telemetry", settings: "enabled urls metrics_file collector mode"},
 	{in: "benchmark.server_metrics", settings: "enabled"},
 	{in: "benchmark.server_metrics", settings: "urls formats", needs: scraped},
+	{in: "benchmark.network_latency", settings: "enabled mean_ms"},
+	{in: "benchmark.network_latency", settings: "ping_interval", needs: pinged},
 	{in: "benchmark.runtime", settings: "ui"},
 	{in: "benchmark.runtime", settings: "workers record_processors", needs: never("one process does the work of all")},
 	{in: "benchmark.logging", settings: "level", needs: never("what is printed and logged is the same at every level")},

@@ -241,6 +241,7 @@ var around = map[string]surroundings{
 	"a warmup, where the target is one of it":      {tree{"benchmark.phases.0": nil, "benchmark.phases.0.name": "warmup", "benchmark.phases.0.kind": "warmup", "benchmark.phases.0.requests": 2, "benchmark.phases.1.name": "profiling", "benchmark.phases.1.concurrency": 2, "benchmark.phases.1.requests": 4}, []tree{{}}},
 	"several runs, with a warmup":                  {trials.with(tree{"benchmark.phases.0": nil, "benchmark.phases.0.name": "warmup", "benchmark.phases.0.kind": "warmup", "benchmark.phases.0.requests": 2, "benchmark.phases.1.name": "profiling", "benchmark.phases.1.concurrency": 2, "benchmark.phases.1.requests": 4}), []tree{{}, trials}},
 	"a model's tokenizer":                          {tree{}, []tree{{"benchmark.tokenizer.name": "builtin"}}},
+	"a round trip that is measured":                {tree{"benchmark.network_latency.enabled": true}, []tree{{}, {"benchmark.network_latency.enabled": true, "benchmark.network_latency.mean_ms": 2}}},
 	"server metrics that are read":                 {tree{}, []tree{{"benchmark.server_metrics.enabled": false}}},
 	"concurrency":                                  {tree{}, []tree{{"benchmark.phases.0.concurrency": nil, "benchmark.phases.0.in_flight": 3}}},
 	"prefill_concurrency":                          {streamed.with(tree{"benchmark.phases.0.prefill_concurrency": 2}), []tree{{}}},

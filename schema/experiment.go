@@ -114,6 +114,7 @@ type Benchmark struct {
 	Logging       Logging            `json:"logging"`
 	GPUTelemetry  GPUTelemetry       `json:"gpu_telemetry"`
 	ServerMetrics ServerMetrics      `json:"server_metrics"`
+	Network       NetworkLatency     `json:"network_latency"`
 }
 
 // GPUTelemetry says which pages of DCGM's exporter are read while requests are sent.
@@ -124,6 +125,16 @@ type GPUTelemetry struct {
 	Collector   string   `json:"collector"`              // dcgm
 	Mode        string   `json:"mode"`                   // summary, realtime_dashboard
 }
+
+// NetworkLatency says whether the round trip to the servers is measured, or given.
+type NetworkLatency struct {
+	Enabled      bool     `json:"enabled"`
+	PingInterval float64  `json:"ping_interval"` // s
+	Mean         *float64 `json:"mean_ms,omitempty"`
+}
+
+// Measured tells whether connections are made to measure it.
+func (n *NetworkLatency) Measured() bool { return n.Enabled && n.Mean == nil }
 
 // ServerMetrics says which pages of metrics are read while requests are sent: those of
 // the endpoint's addresses, and URLs.

@@ -437,6 +437,9 @@ var (
 	scraped = &need{name: "server metrics that are read", cell: func(v *view) lack {
 		return unless(v.body.ServerMetrics.Enabled, " while server metrics are not read (enabled: false)")
 	}}
+	pinged = &need{name: "a round trip that is measured", cell: func(v *view) lack {
+		return unless(v.body.Network.Measured(), " while no round trip is measured (--network-latency-automatic)")
+	}}
 	primed = &need{name: "a phase of agentic_replay", cell: anyPrimed}
 	capped = &need{name: "arrivals by a clock, and a limit", cell: func(v *view) lack {
 		switch t := v.mode(); {

@@ -16,7 +16,6 @@ var readElsewhere = map[string]string{
 	"benchmark":                    "Resolved.Benchmark",
 	"sweep":                        "Document.Sweep",
 	"benchmark.endpoint.transport": "takes one value",
-	"benchmark.network_latency":    "can only be switched off so far",
 }
 
 // heldBefore are fields that a struct holds although the schema refuses them

@@ -83,6 +83,7 @@ func catalogue() []row {
 		{name: "live", start: startLive},
 		{name: "server metrics", start: startServerMetrics},
 		{name: "GPU metrics", start: startGPUs},
+		{name: "network", start: startNetwork},
 		{name: "host", start: startHost},
 	}
 }

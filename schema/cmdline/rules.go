@@ -59,6 +59,11 @@ var denials = []rule{
 			found(l.flag("benchmark.phases.warmup.sessions"), "cannot be combined with "+requests.Origin.Where, "keep one of them")
 		}
 	}},
+	{name: "a round trip is measured or given", alone: true, look: func(l *Line, found blame) {
+		if l.typed("network-latency-automatic") && l.typed("network-latency-mean") {
+			found(l.flag("benchmark.network_latency.mean_ms"), "cannot be combined with --network-latency-automatic, which measures it", "keep one of them")
+		}
+	}},
 	{name: "a schedule begins at one record", alone: true, look: func(l *Line, found blame) {
 		if l.typed("fixed-schedule-auto-offset") {
 			found(l.flag(fields.PhasePath+".start_offset"), "cannot be combined with --fixed-schedule-auto-offset, which starts at the first record", "keep one of them")

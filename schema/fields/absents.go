@@ -19,21 +19,6 @@ var absents = []Absent{
 		},
 	},
 	{
-		What:    "the network's round trip",
-		Instead: "ping the server beside the run; --export-http-trace records every connection's times",
-		Paths:   []string{"benchmark.network_latency"},
-		Shown:   true,
-		Idle: map[string]string{
-			"benchmark.network_latency.enabled":       "false",
-			"benchmark.network_latency.ping_interval": "1.0",
-		},
-		Flags: []AbsentFlag{
-			{Names: []string{"network-latency-automatic"}, Path: "benchmark.network_latency.enabled", Kind: "bool"},
-			{Names: []string{"network-latency-ping-interval"}, Path: "benchmark.network_latency.ping_interval", Kind: "number", Default: "1"},
-			{Names: []string{"network-latency-mean"}, Path: "benchmark.network_latency.mean_ms", Kind: "number", With: map[string]any{"benchmark.network_latency.enabled": true}},
-		},
-	},
-	{
 		What:    "OpenTelemetry",
 		Instead: "aiperf export DIR --table requests --format csv gives the rows to send; answers token by token are --streaming",
 		Paths:   []string{"benchmark.otel"},

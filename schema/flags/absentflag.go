@@ -67,6 +67,14 @@ func (o Option) absentFlag(at source.Origin, words []string) ([]lower.Assignment
 
 // Flags of absent things that mean more than "set a path".
 
+// networkMean sets a round trip that is known, which asks for the metrics without it.
+func networkMean(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+	out, err := plainFlag(o, at, words)
+	weak := lower.Assign("benchmark.network_latency.enabled", true, source.Because(source.Follows, at.Where+" is given"))
+	weak.Weak = true
+	return append(out, weak), err
+}
+
 // gpuTelemetry reads what AIPerf's flag mixes: dashboard, a collector, a file
 // of metrics, addresses.
 func gpuTelemetry(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {

@@ -120,6 +120,7 @@ func FlagActions() []flagRow {
 		{"variant", variants},
 		{"gpu_telemetry", gpuTelemetry},
 		{"server_metrics", serverMetrics},
+		{"network_mean", networkMean},
 		{"collector", collectorURL},
 		{"streamed", streamed},
 		{"mlflow_tag", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {

@@ -141,7 +141,7 @@ func metricTable(title string, sum *metrics.Summary, group metrics.Group) *box {
 	t := &box{title: title, head: append([]string{"Metric"}, consoleStats()...), left: -1}
 	var shown []metrics.Metric
 	said := &metrics.Summary{Stats: told(sum)}
-	for _, m := range metrics.Catalogue() {
+	for _, m := range append(metrics.Catalogue(), metrics.NetworkMetrics()...) {
 		if _, ok := said.Get(m.Tag); ok && (m.Group == group || group == metrics.Main && m.Group == metrics.Adjusted) {
 			shown = append(shown, m)
 		}

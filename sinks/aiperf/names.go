@@ -16,7 +16,7 @@ type Names struct {
 	SlicesJSON, SlicesCSV, Phases, Config string
 	PagesJSON, PagesCSV                   string // of server metrics
 	PagesJSONL, PagesParquet              string
-	GPUs                                  string
+	GPUs, Network                         string
 }
 
 // prefixSuffixes are what is taken off a prefix that was given as a file name, longest first.
@@ -40,7 +40,7 @@ func ProfileNames(prefix string) (Names, error) {
 		Phases: "phase_manifest.json", Config: "run_config.json",
 	}
 	n.pages("server_metrics_export")
-	n.GPUs = "gpu_telemetry_export.jsonl"
+	n.GPUs, n.Network = "gpu_telemetry_export.jsonl", "profile_export_network_latency.jsonl"
 	if prefix == "" {
 		return n, nil
 	}
@@ -66,7 +66,7 @@ func ProfileNames(prefix string) (Names, error) {
 	n.Raw, n.Console = p+"_raw.jsonl", p+"_console.txt"
 	n.SlicesJSON, n.SlicesCSV = p+"_timeslices.json", p+"_timeslices.csv"
 	n.pages(p + "_server_metrics")
-	n.GPUs = p + "_gpu_telemetry.jsonl"
+	n.GPUs, n.Network = p+"_gpu_telemetry.jsonl", p+"_network_latency.jsonl"
 	return n, nil
 }
 
@@ -99,6 +99,6 @@ func reserved(p string) bool {
 func (n Names) All() []string {
 	return []string{
 		n.JSON, n.CSV, n.Records, n.Inputs, n.Ready, n.Raw, n.Outputs, n.Console, n.SlicesJSON, n.SlicesCSV, n.Phases, n.Config,
-		n.PagesJSON, n.PagesCSV, n.PagesJSONL, n.PagesParquet, n.GPUs,
+		n.PagesJSON, n.PagesCSV, n.PagesJSONL, n.PagesParquet, n.GPUs, n.Network,
 	}
 }

@@ -42,6 +42,7 @@ type Profile struct {
 	Log           string        // where the log is, for the console's last lines
 
 	GPUs    *GPUs                              // nil where nobody was asked
+	Network *Network                           `json:",omitempty"` // nil where the round trip is not asked for
 	Pages   *Pages                             // of server metrics; nil where none were read
 	Samples func(func(telemetry.Sample)) error `json:"-"` // goes through what was sampled in the run; nil for nothing
 }
@@ -184,6 +185,9 @@ func (w *Writer) writeSummaries() error {
 		return err
 	}
 	w.Info.gpus = gpus
+	if err := w.writeNetwork(); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Join(w.Dir, w.names.Network), err)
+	}
 	if len(gpus.sources) > 0 {
 		if err := w.stream(w.names.GPUs, gpus.lines); err != nil {
 			return fmt.Errorf("write %s: %w", filepath.Join(w.Dir, w.names.GPUs), err)
