@@ -23,6 +23,11 @@ const gpmApart = 100 * time.Millisecond
 // mostXIDs is how many errors are taken at a look.
 const mostXIDs = 64
 
+// seldom is at which looks figures are read that change slowly, or hardly ever in a run:
+// the others repeat what they were. All calls of a look took 5 ms of a core on an H100,
+// so that a budget of 1 % allowed two looks a second.
+const seldom = 4
+
 // boards are the GPUs of this machine. Nothing of the library is called before Init was
 // successful, nor a function that the installed driver lacks: either ends the process.
 // The library stays loaded until the process ends, since a driver that nobody uses
@@ -53,6 +58,8 @@ type board struct {
 	gpmAt       time.Time // of the sample before; zero for none
 	gpmOff      bool
 	shares      map[string]float64 // between the last two samples
+	looks       int
+	held        map[string]float64 // figures that are read seldom
 }
 
 // read is what all of them say now, and the time on a processor that it took.
@@ -106,7 +113,7 @@ func (b *boards) init() error {
 			b.doubts = append(b.doubts, fmt.Sprintf("GPU %d cannot be opened: %s", i, ret.Error()))
 			continue
 		}
-		g := &board{of: b, dev: dev, index: i, unsupported: map[string]bool{}}
+		g := &board{of: b, dev: dev, index: i, unsupported: map[string]bool{}, held: map[string]float64{}}
 		g.label(host)
 		b.all = append(b.all, g)
 		b.all = append(b.all, g.instances()...)
@@ -167,7 +174,7 @@ func (g *board) instances() (out []*board) {
 			continue // numbers may be free
 		}
 		uuid, _ := dev.GetUUID()
-		m := &board{of: g.of, dev: dev, index: g.index, parent: g, inst: -1, unsupported: map[string]bool{}}
+		m := &board{of: g.of, dev: dev, index: g.index, parent: g, inst: -1, unsupported: map[string]bool{}, held: map[string]float64{}}
 		m.labels = [][2]string{{"UUID", uuid}, {"gpu", strconv.Itoa(g.index)}, {"mig", strconv.Itoa(i)}}
 		if id, ret := dev.GetGpuInstanceId(); ret == nvml.SUCCESS {
 			m.inst = id
@@ -239,53 +246,54 @@ func (r *nvmlReading) add(metric, labels string, v float64) {
 // plainNVML are figures of which each is one call.
 var plainNVML = []struct {
 	metric, function string
+	seldom           bool
 	read             func(nvml.Device) (float64, nvml.Return)
 }{
-	{"nvml_power_watts", "nvmlDeviceGetPowerUsage", func(d nvml.Device) (float64, nvml.Return) {
+	{"nvml_power_watts", "nvmlDeviceGetPowerUsage", false, func(d nvml.Device) (float64, nvml.Return) {
 		milliwatts, ret := d.GetPowerUsage()
 		return float64(milliwatts) / 1e3, ret
 	}},
-	{"nvml_power_limit_watts", "nvmlDeviceGetEnforcedPowerLimit", func(d nvml.Device) (float64, nvml.Return) {
+	{"nvml_power_limit_watts", "nvmlDeviceGetEnforcedPowerLimit", true, func(d nvml.Device) (float64, nvml.Return) {
 		milliwatts, ret := d.GetEnforcedPowerLimit()
 		return float64(milliwatts) / 1e3, ret
 	}},
-	{"nvml_energy_joules_total", "nvmlDeviceGetTotalEnergyConsumption", func(d nvml.Device) (float64, nvml.Return) {
+	{"nvml_energy_joules_total", "nvmlDeviceGetTotalEnergyConsumption", false, func(d nvml.Device) (float64, nvml.Return) {
 		millijoules, ret := d.GetTotalEnergyConsumption()
 		return float64(millijoules) / 1e3, ret
 	}},
-	{"nvml_temperature_celsius", "nvmlDeviceGetTemperature", func(d nvml.Device) (float64, nvml.Return) {
+	{"nvml_temperature_celsius", "nvmlDeviceGetTemperature", true, func(d nvml.Device) (float64, nvml.Return) {
 		v, ret := d.GetTemperature(nvml.TEMPERATURE_GPU)
 		return float64(v), ret
 	}},
-	{"nvml_sm_clock_megahertz", "nvmlDeviceGetClockInfo", func(d nvml.Device) (float64, nvml.Return) {
+	{"nvml_sm_clock_megahertz", "nvmlDeviceGetClockInfo", false, func(d nvml.Device) (float64, nvml.Return) {
 		v, ret := d.GetClockInfo(nvml.CLOCK_SM)
 		return float64(v), ret
 	}},
-	{"nvml_memory_clock_megahertz", "nvmlDeviceGetClockInfo", func(d nvml.Device) (float64, nvml.Return) {
+	{"nvml_memory_clock_megahertz", "nvmlDeviceGetClockInfo", true, func(d nvml.Device) (float64, nvml.Return) {
 		v, ret := d.GetClockInfo(nvml.CLOCK_MEM)
 		return float64(v), ret
 	}},
-	{"nvml_decoder_utilization_percent", "nvmlDeviceGetDecoderUtilization", func(d nvml.Device) (float64, nvml.Return) {
+	{"nvml_decoder_utilization_percent", "nvmlDeviceGetDecoderUtilization", true, func(d nvml.Device) (float64, nvml.Return) {
 		v, _, ret := d.GetDecoderUtilization()
 		return float64(v), ret
 	}},
-	{"nvml_encoder_utilization_percent", "nvmlDeviceGetEncoderUtilization", func(d nvml.Device) (float64, nvml.Return) {
+	{"nvml_encoder_utilization_percent", "nvmlDeviceGetEncoderUtilization", true, func(d nvml.Device) (float64, nvml.Return) {
 		v, _, ret := d.GetEncoderUtilization()
 		return float64(v), ret
 	}},
-	{"nvml_jpeg_utilization_percent", "nvmlDeviceGetJpgUtilization", func(d nvml.Device) (float64, nvml.Return) {
+	{"nvml_jpeg_utilization_percent", "nvmlDeviceGetJpgUtilization", true, func(d nvml.Device) (float64, nvml.Return) {
 		v, _, ret := d.GetJpgUtilization()
 		return float64(v), ret
 	}},
-	{"nvml_power_violation_seconds_total", "nvmlDeviceGetViolationStatus", func(d nvml.Device) (float64, nvml.Return) {
+	{"nvml_power_violation_seconds_total", "nvmlDeviceGetViolationStatus", false, func(d nvml.Device) (float64, nvml.Return) {
 		v, ret := d.GetViolationStatus(nvml.PERF_POLICY_POWER)
 		return float64(v.ViolationTime) / 1e9, ret
 	}},
-	{"nvml_thermal_violation_seconds_total", "nvmlDeviceGetViolationStatus", func(d nvml.Device) (float64, nvml.Return) {
+	{"nvml_thermal_violation_seconds_total", "nvmlDeviceGetViolationStatus", true, func(d nvml.Device) (float64, nvml.Return) {
 		v, ret := d.GetViolationStatus(nvml.PERF_POLICY_THERMAL)
 		return float64(v.ViolationTime) / 1e9, ret
 	}},
-	{"nvml_mig_mode", "nvmlDeviceGetMigMode", func(d nvml.Device) (float64, nvml.Return) {
+	{"nvml_mig_mode", "nvmlDeviceGetMigMode", true, func(d nvml.Device) (float64, nvml.Return) {
 		v, _, ret := d.GetMigMode()
 		return float64(v), ret
 	}},
@@ -326,11 +334,21 @@ func (g *board) read(r *nvmlReading) {
 			lost = true
 		}
 	}
+	again := g.looks%seldom != 0
+	g.looks++
 	for _, m := range plainNVML {
+		if m.seldom && again {
+			if v, known := g.held[m.metric]; known {
+				r.add(m.metric, labels, v)
+			}
+			continue
+		}
 		try(m.metric, m.function, func() nvml.Return {
 			v, ret := m.read(g.dev)
+			delete(g.held, m.metric)
 			if ret == nvml.SUCCESS {
 				r.add(m.metric, labels, v)
+				g.held[m.metric] = v
 			}
 			return ret
 		})

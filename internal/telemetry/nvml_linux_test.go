@@ -133,9 +133,18 @@ func TestNVML(t *testing.T) {
 			t.Errorf("label %s is %q, want %q", name, power[name], v)
 		}
 	}
-	page, _, _ = b.read()
+	gpus[0].GetTemperatureFunc = func(nvml.TemperatureSensors) (uint32, nvml.Return) { return 62, nvml.SUCCESS }
+	for k := 1; k <= seldom; k++ {
+		page, _, _ = b.read()
+		if got, want := figures(page, "0")["nvml_temperature_celsius"], 61+float64(k/seldom); got != want {
+			t.Errorf("look %d: %g °C, want %g: temperature is read at each %dth look", k, got, want, seldom)
+		}
+	}
 	if sm := figures(page, "0")["nvml_sm_utilization_percent"]; sm != 0 {
 		t.Errorf("no process ran since, and SMs are used to %g %%", sm)
+	}
+	if n := len(gpus[0].GetPowerUsageCalls()); n != 1+seldom {
+		t.Errorf("power was read %d times in %d looks", n, 1+seldom)
 	}
 	if n := len(gpus[0].GetJpgUtilizationCalls()); n != 1 {
 		t.Errorf("a figure that the GPU does not have was asked for %d times", n)
