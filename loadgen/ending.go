@@ -9,6 +9,9 @@ func (p *phase) stopIfDue(now int64) {
 	case p.engine.interrupted.Load() && s.why != stopInterrupted:
 		p.halt(stopInterrupted, now)
 		s.hasten(now)
+	case p.engine.stall.over != "" && s.why != stopStalled && s.why != stopInterrupted:
+		p.halt(stopStalled, now)
+		s.cut = min(s.cut, now) // there is nothing to wait for
 	case s.why == "" && p.engine.failing.Load():
 		why := stopFailures
 		if p.engine.outages.over != "" {
@@ -29,7 +32,7 @@ func (p *phase) stopIfDue(now int64) {
 
 // halt ends the sending.
 func (p *phase) halt(why string, now int64) {
-	if p.stops.why != "" && why == stopInterrupted {
+	if p.stops.why != "" && (why == stopInterrupted || why == stopStalled) {
 		p.stops.why = why // it was draining already
 		return
 	}

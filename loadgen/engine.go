@@ -42,6 +42,7 @@ type engine struct {
 
 	interrupted, aborted atomic.Bool
 	failing              atomic.Bool  // too many requests of some phase failed
+	stalled              atomic.Bool  // the stall has ended the run
 	sends                atomic.Int64 // lists that are being sent
 	resume               atomic.Bool  // something waits for a list to have been sent
 
@@ -55,6 +56,7 @@ type engine struct {
 	share           record.Share
 	targets         targets
 	outages         outages
+	stall           stall
 	timeout         int64 // ns for one request, 0 for ever
 
 	behind atomic.Int64 // when something was last sent too late

@@ -292,6 +292,9 @@ func cutWords(p *phase) (kind, text string) {
 	if p.engine.interrupted.Load() {
 		return "interrupted", "cut off: the run was stopped"
 	}
+	if p.engine.stalled.Load() {
+		return "stalled", "cut off: nothing came from the server any more"
+	}
 	return "grace_over", "cut off: no answer before the phase's grace was over"
 }
 

@@ -98,7 +98,8 @@ type Result struct {
 	Phases []PhaseResult
 	// Reason the run ended early, "" when it did not.
 	Cancelled string
-	// Unreachable says that it did because no server could be connected to.
+	// Unreachable says that it did because no server could be connected to, or because
+	// none said anything any more.
 	Unreachable bool
 }
 
@@ -114,7 +115,7 @@ type PhaseResult struct {
 	Skipped                    map[string]int64 // turns and arrivals that were not sent, by reason (on_cap, …)
 	Unsent                     int64            // of these, those that were due by the schedule
 	Due                        int64            // requests that the schedule wanted: issued and unsent ones; 0 in closed loop
-	Stop                       string           // requests, sessions, duration, interrupted, failures, unreachable, schedule
+	Stop                       string           // requests, sessions, duration, interrupted, failures, unreachable, stalled, schedule
 	Closed                     bool             // a closed loop: answers, and no clock, say when the next request goes
 	Target                     int              // its concurrency; 0 in other modes, and where prefills alone are limited
 	Capped                     string           // the second, lower limit that holds back requests of a closed loop: in_flight, prefill

@@ -91,8 +91,10 @@ func (p *phase) handle(ev event, now int64) {
 		p.engine.phases = append(p.engine.phases, p)
 		p.begin(now)
 	case firstContent:
+		p.engine.stall.heard(now)
 		p.freePrefill(r, ev.at)
 	case answerOver:
+		p.engine.stall.heard(now)
 		p.answerOver(r, now)
 	case turnReady:
 		p.goOn(ev, now)
@@ -201,6 +203,7 @@ func (p *phase) step(now int64) (next int64) {
 	p.collect(now)
 	p.capIdle(now)
 	p.wait.ripen(now, p.stops.end)
+	p.stallIfDue(now)
 	p.stopIfDue(now)
 	for p.stops.why == "" && !p.starved && p.sendOne(now) {
 	}
@@ -241,6 +244,9 @@ func (p *phase) deadline() int64 {
 			next = min(next, p.stops.cut)
 		}
 		next = min(next, later(p.stops.cutTried, int64(watchdogMargin)))
+		if p.engine.stall.over == "" {
+			next = min(next, p.engine.stall.due)
+		}
 	}
 	return next
 }

@@ -79,7 +79,7 @@ func newDriver(job *Job, c pace.Clock, n network) (*driver, error) {
 		targets = job.Client.Targets() // where those of the built-in server really are
 	}
 	n = newStepper(n, job.Spec, targets, c.Now)
-	e := &engine{clock: c, sender: n, share: job.Share, targets: newTargets(&job.Endpoint, len(job.Models.Items)), outages: newOutages(&job.Endpoint)}
+	e := &engine{clock: c, sender: n, share: job.Share, targets: newTargets(&job.Endpoint, len(job.Models.Items)), outages: newOutages(&job.Endpoint), stall: newStall(&job.Endpoint, job.Client != nil)}
 	if t := job.Endpoint.Timeout; t > 0 && !math.IsInf(t, 1) {
 		e.timeout = int64(schema.Duration(t).Go())
 	}
@@ -351,6 +351,9 @@ func (d *driver) result(begun []*phase) Result {
 	}
 	if res.Cancelled == "" {
 		res.Cancelled, res.Unreachable = o.over, o.over != ""
+	}
+	if s := &d.engine.stall; s.over != "" && res.Cancelled == "" {
+		res.Cancelled, res.Unreachable = s.over, true
 	}
 	if d.engine.interrupted.Load() && res.Cancelled == "" {
 		res.Cancelled = stopInterrupted

@@ -16,6 +16,7 @@ const (
 	stopInterrupted = "interrupted"
 	stopFailures    = "failures"
 	stopUnreachable = "unreachable"
+	stopStalled     = "stalled"
 	stopSchedule    = "schedule"
 
 	skipOnCap   = "on_cap"           // no slot was free (on_cap: skip)

@@ -78,7 +78,7 @@ var effects = []effect{
 	{in: "benchmark.models.items.*", settings: "name"},
 	{in: "benchmark.models.items.*", settings: "weight", needs: weighted},
 
-	{in: "benchmark.endpoint", settings: "label urls path type timeout api_key headers extra connection_reuse transport use_server_token_count session_header wait_for_model_timeout unreachable_timeout flip proxy source_addresses"},
+	{in: "benchmark.endpoint", settings: "label urls path type timeout api_key headers extra connection_reuse transport use_server_token_count session_header wait_for_model_timeout unreachable_timeout stall_timeout flip proxy source_addresses"},
 	{in: "benchmark.endpoint", settings: "url_strategy", needs: severalURLs},
 	{in: "benchmark.endpoint", settings: "streaming", needs: streams},
 	{in: "benchmark.endpoint", settings: "use_legacy_max_tokens", needs: legacy},

@@ -179,6 +179,7 @@ type Endpoint struct {
 	Streaming           bool      `json:"streaming"`
 	Timeout             float64   `json:"timeout"`                       // seconds for one request
 	UnreachableTimeout  *Duration `json:"unreachable_timeout,omitempty"` // without a connection; 10 s
+	StallTimeout        *Duration `json:"stall_timeout,omitempty"`       // without a sign of life while requests are under way; 600 s, 0 for never
 	APIKey              string    `json:"api_key,omitempty"`
 	Headers             Headers   `json:"headers"`
 	Extra               Members   `json:"extra"`            // merged into every request body

@@ -236,6 +236,7 @@ func (c *conn) received(b []byte, a arrival, head *wire.Head) bool {
 	}
 	x.BytesReceived += int64(len(b))
 	c.rec.arrive(c.cl.offset.stamp(a, c.rec.stamp.at))
+	x.Hear(c.rec.stamp.at)
 	c.resp.Scratch = head
 	rest, err := c.resp.Feed(b)
 	c.resp.Scratch = nil

@@ -228,7 +228,9 @@ func (c *rpcCall) do(ctx context.Context) ending {
 
 // receive notes a message that has come.
 func (c *rpcCall) receive(message []byte) error {
-	c.at = append(c.at, c.cl.clock.Now())
+	now := c.cl.clock.Now()
+	c.at = append(c.at, now)
+	c.x.Hear(now)
 	c.cl.echoes.read()
 	c.messages = append(c.messages, message)
 	if c.x.BytesReceived += int64(len(message)); c.x.BytesReceived > c.cl.maxBody {

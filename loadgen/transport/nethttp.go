@@ -161,6 +161,7 @@ func (n *netHTTP) body(from io.Reader) ending {
 		if k > 0 {
 			n.x.BytesReceived += int64(k)
 			n.rec.arrive(n.now())
+			n.x.Hear(n.rec.stamp.at)
 			n.cl.echoes.read()
 			if err := n.rec.Body((*buf)[:k]); err != nil {
 				return n.rec.broken(err)

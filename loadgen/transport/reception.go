@@ -533,6 +533,7 @@ func (x *Exchange) reset() {
 	x.Status, x.Reason, x.ContentType, x.RetryAfter, x.Location, x.ErrorKind, x.ErrorText = "", "", "", "", "", "", ""
 	x.BytesSent, x.BytesReceived, x.Media, x.MediaSHA, x.AllMedia = 0, 0, 0, "", false
 	x.ReceiveLag = math.NaN()
+	x.Hear(0)
 	x.Payload, x.Events, x.buffers, x.unpacked = nil, nil, nil, nil
 	x.ResponseHeader, x.TimeLines, x.Local, x.Remote = nil, nil, "", ""
 }

@@ -15,6 +15,7 @@ package transport
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"aiperf.dev/aiperf/internal/record"
 )
@@ -44,6 +45,7 @@ type Exchange struct {
 
 	// Filled in. Times are ns since T0 of Config.Clock, record.None if they did not happen.
 	BytesReceived                               int64
+	heard                                       int64   // when something of the answer last came, 0 before; see Heard
 	Events                                      []Event // in order of arrival
 	buffers                                     *buffers
 	Sent, WriteEnd, FirstByte, End, CancelAsked int64
@@ -98,6 +100,14 @@ type Event struct {
 	SameRead   bool
 	Error      bool // its event field said "error"
 }
+
+// Heard is when something of the answer last came, ns since T0, 0 before it. It may be
+// asked at any time.
+func (x *Exchange) Heard() int64 { return atomic.LoadInt64(&x.heard) }
+
+// Hear notes that something of the answer came at a time. It is for the client that has
+// the exchange.
+func (x *Exchange) Hear(at int64) { atomic.StoreInt64(&x.heard, at) }
 
 // Data is the payload of event i. It is unpacked first.
 func (x *Exchange) Data(i int) []byte { e := x.Events[i]; return x.Unpack()[e.Start:e.End] }

@@ -65,6 +65,7 @@ var versions = []Version{
 		{Path: "benchmark.endpoint.proxy", Kind: Added, Doc: "where the proxy is taken from"},
 		{Path: "benchmark.endpoint.rpc", Kind: Added, Doc: "a method of gRPC and where it has what"},
 		{Path: "benchmark.endpoint.source_addresses", Kind: Added, Doc: "local addresses to connect from"},
+		{Path: "benchmark.endpoint.stall_timeout", Kind: Added, Doc: "how long a run goes on without a sign of life"},
 		{Path: "benchmark.endpoint.unreachable_timeout", Kind: Added, Doc: "how long a run goes on without any connection"},
 		{Path: "benchmark.failure_policy", Kind: Added, Doc: "what happens to the rest of the plan after a failed run"},
 		{Path: "benchmark.phases.*.in_flight", Kind: Added, Doc: "requests on the wire at the same time"},
