@@ -168,6 +168,16 @@ func modelHint(ctx context.Context, status int, b *schema.Benchmark, how transpo
 	return "is the model's name right (-m), and the endpoint type (--endpoint-type)?"
 }
 
+// Served are the models that the first server of a plan lists; nil when it has no list.
+// The error is of a server that cannot be reached.
+func Served(ctx context.Context, plan *sweep.Plan) ([]string, error) {
+	if err := reach(ctx, plan); err != nil {
+		return nil, err
+	}
+	b := &plan.Cells[0].Resolved.Benchmark
+	return servedModels(ctx, b, onerun.Transport(b, b.Endpoint.URLs[:1], record.NewClock())), nil
+}
+
 // servedModels are the names in the server's list of models; nil when it has none.
 func servedModels(ctx context.Context, b *schema.Benchmark, how transport.Config) []string { //nolint:gocritic // as transport.Reach
 	if mockserver.Named(how.Targets[0]) { // it is gone by now, and its error names its models

@@ -36,6 +36,15 @@ const (
 func (d *Document) Said() Said {
 	root := *d.cells.asideOn(d.cells.root)
 	root.Fields = slices.Clone(root.Fields)
+	if root.Get("search").Get("where") != nil { // its limits were laid over the slos
+		for i, f := range root.Fields {
+			if f.Name == "benchmark" {
+				body := *f.Value
+				body.Fields = slices.DeleteFunc(slices.Clone(body.Fields), func(f source.Field) bool { return f.Name == "slos" })
+				root.Fields[i].Value = &body
+			}
+		}
+	}
 	if block := d.sweepSaid(); len(block.Fields) > 0 {
 		root.Fields = append(root.Fields, source.Field{Name: "sweep", Value: block, Origin: block.Origin})
 	}
@@ -47,7 +56,7 @@ func (d *Document) sweepSaid() *source.Node {
 	block := d.block.Clone()
 	block.Pop("parameters")
 	block.Pop("axes")
-	if len(d.cells.axes.All) == 0 {
+	if len(d.cells.axes.All) == 0 || d.envelope.Search != nil { // the axis of a search stands in search
 		return block
 	}
 	if block.Get("type") == nil {

@@ -26,7 +26,8 @@ type app struct {
 	issue, hard context.Context
 	stdio
 	code diag.Code
-	hide *secret.Masker // of the experiment, once it is known
+	hide *secret.Masker                   // of the experiment, once it is known
+	env  func(name string) (string, bool) // what an experiment reads of the environment; nil: all of it
 
 	temporary temporaries
 }

@@ -12,6 +12,7 @@ import (
 // file each; those of AIPerf that are not here come last and are not listed.
 func catalogue() []command {
 	return slices.Concat([]command{
+		quickCommand,
 		runCommand,
 		profileCommand,
 		validateCommand,

@@ -65,7 +65,7 @@ func (a *app) read(command, file string, p *argv.Line) (*schema.Document, error)
 }
 
 func (a *app) open(command, file string, p *argv.Line) (*schema.Document, error) {
-	return schema.Load(schema.Source{File: file, Select: a.selection(p), Assignments: p.Assigns, Command: command, Tags: metrics.Tags(), RunTags: runTags(), Look: lookAt})
+	return schema.Load(schema.Source{File: file, Select: a.selection(p), Assignments: p.Assigns, Command: command, Env: a.env, Tags: metrics.Tags(), RunTags: runTags(), Look: lookAt})
 }
 
 // lookAt is what the schema may know of a file of records.

@@ -28,6 +28,13 @@ func Write(said schema.Said, to string) (text []byte, secrets []string, err erro
 	return text, secrets, err
 }
 
+// Secrets are the values that Write leaves out, by the names that it writes for them.
+func Secrets(said schema.Said) map[string]string {
+	w := writer{values: map[string]string{}}
+	w.entry(said)
+	return w.values
+}
+
 // entry is a value to be written, with the comment that stands behind it.
 type entry struct {
 	name    string
@@ -66,7 +73,10 @@ func (e *entry) order(names ...string) {
 	slices.SortStableFunc(e.fields, func(a, b entry) int { return rank(a) - rank(b) })
 }
 
-type writer struct{ secrets []string }
+type writer struct {
+	secrets []string
+	values  map[string]string // of the secrets, by name; nil where nobody asks
+}
 
 func (w *writer) entry(s schema.Said) entry {
 	e := entry{name: s.Name, kind: s.Kind, value: s.Value}
@@ -77,6 +87,9 @@ func (w *writer) entry(s schema.Said) entry {
 		name := strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
 		if name == "" {
 			name = "URL"
+		}
+		if w.values != nil {
+			w.values[name] = fmt.Sprint(s.Value)
 		}
 		e.value, w.secrets = "${"+name+"}", append(w.secrets, name)
 	}

@@ -68,7 +68,9 @@ func (s server) find(t *testing.T, text, dir string, resume bool, see func(runne
 		Dir: filepath.Join(dir, "results"), Resume: resume, Source: []byte(text), SourceName: file, SourceEnding: ".yaml", Version: "simulation",
 		Driver: onerun.Simulated{World: worlds.Open},
 		Notify: func(x runner.Step) {
-			load, index = x.Run.Cell.Load(), x.Index
+			if index = x.Index; len(x.Run.Cell.Point) > 0 {
+				load = x.Run.Cell.Load()
+			}
 			if see != nil {
 				see(x)
 			}

@@ -68,8 +68,20 @@ func (r *Report) searchAnswer() string {
 	return between
 }
 
-// searchLimit is what a load has to show to hold.
+// searchLimit is what a load has to show to hold, and how sure its ends are.
 func (r *Report) searchLimit() string {
+	text := r.searchLimits()
+	switch a := r.Search; {
+	case a.Holds == nil && a.Fails == nil:
+		return text
+	case a.Sure:
+		return text + " (95 % intervals; each end was seen twice)"
+	}
+	return text + " (95 % intervals; one end was measured only once)"
+}
+
+// searchLimits are the conditions of a search in words.
+func (r *Report) searchLimits() string {
 	s := r.Plan.Experiment.Search
 	var parts, limits []string
 	slos := r.Plan.Cells[0].Resolved.Benchmark.SLOs
@@ -85,14 +97,7 @@ func (r *Report) searchLimit() string {
 	if len(limits) > 0 {
 		parts = append(parts, fmt.Sprintf("%.4g %% of all requests with %s", 100*s.Share, strings.Join(limits, " and ")))
 	}
-	text := strings.Join(append(parts, s.Also...), ", ")
-	switch a := r.Search; {
-	case a.Holds == nil && a.Fails == nil:
-		return text
-	case a.Sure:
-		return text + " (95 % intervals; each end was seen twice)"
-	}
-	return text + " (95 % intervals; one end was measured only once)"
+	return strings.Join(append(parts, s.Also...), ", ")
 }
 
 // searchPrice is what a narrower bracket costs, where there is a wide one.

@@ -173,7 +173,7 @@ func (s *state) next() Step {
 	if s.top != nil { // contradictions are looked at before anything is built on them
 		return s.contrary()
 	}
-	if l := s.open(); l != nil {
+	if l := s.open(); l != nil && (s.holds == nil || s.fails == nil || s.left() > s.missing()) { // else the ends are confirmed
 		return Step{Load: l.Load, Why: fmt.Sprintf("%s is undecided after %s", number(l.Load), words.Count(l.Runs, "run"))}
 	}
 	if s.fails == nil {

@@ -1,0 +1,78 @@
+package sim
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/sinks/report"
+	"aiperf.dev/aiperf/sweep/quick"
+	"aiperf.dev/aiperf/sweep/search"
+)
+
+// The two looks and the search of aiperf quick, at servers whose limit is known: what is
+// said of the number of users is right, the search fits into what is left of the budget,
+// and its experiment, carried out again, finds a bracket that overlaps.
+func TestQuick(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, words string
+		limit       float64 // users of which 95 % start within 500 ms and 50 ms a token
+		where       []string
+		budget      time.Duration
+		says        string
+	}{
+		{name: "twelve slots", words: "ttft=100ms&itl=10ms&workers=12", limit: 12, where: []string{"time_to_first_token < 101"}, budget: time.Minute, says: "demo at mock: serves 12 users at once; 13 are too many."},
+		{name: "two slots", words: "ttft=40ms&itl=5ms&workers=2", limit: 2, where: []string{"time_to_first_token < 41"}, budget: time.Minute, says: "serves 2 users at once; 3 are too many."},
+		{name: "slow, without a limit", words: "ttft=200ms&itl=20ms", limit: 512, budget: 30 * time.Second, says: "serves at least 512 users at once: more were not tried."},
+		{name: "too slow at once", words: "ttft=400ms&itl=5ms", where: []string{"time_to_first_token < 300"}, budget: time.Minute, says: "does not serve a single user within the limits."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			a := &quick.Ask{URL: "mock:?" + c.words, Model: "demo", Type: "chat", Streams: true, Text: true, Where: c.where, Budget: c.budget}
+			s, spent := server{}, time.Duration(0)
+			carry := func(text []byte) *runner.Result {
+				res := s.find(t, string(text), scratch(t), false, nil)
+				for _, o := range res.Outcomes {
+					spent += o.Took
+				}
+				return res
+			}
+			first := quick.LooksOf(carry(a.First()).Results)[0]
+			l := a.Fit(first)
+			levels := quick.LooksOf(carry(a.Levels(first, l)).Results)
+			if len(levels) != len(quick.Levels()) {
+				t.Fatalf("%+v", levels)
+			}
+			chosen := a.Search(first, levels, l, a.Budget-spent)
+			res := carry(chosen.Text)
+			if spent > a.Budget {
+				t.Errorf("%s of a budget of %s", spent, a.Budget)
+			}
+			holds := func(x *search.Answer) bool {
+				return (x.Holds == nil || x.Holds.Load <= c.limit) && (x.Fails == nil || x.Fails.Load > c.limit)
+			}
+			if !holds(res.Search) {
+				t.Errorf("limit %g: %+v", c.limit, res.Search)
+			}
+			r := res.Report()
+			var b bytes.Buffer
+			what := report.Quick{Server: "mock:", Idle: levels[0], File: filepath.Join("x", "quick.cue"), Chosen: c.where == nil}
+			if err := r.WriteQuick(&b, what); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range []string{c.says, "When nothing else runs, the first token takes ", "How sure: 95 % intervals, ", "repeat   aiperf run x/quick.cue\n"} {
+				if !strings.Contains(strings.Join(strings.Fields(b.String()), " ")+"\n", strings.Join(strings.Fields(want), " ")) {
+					t.Errorf("no %q in\n%s", want, b.String())
+				}
+			}
+			again := carry(bytes.Replace(chosen.Text, []byte("name: quick\n"), []byte("name: quick\nrandom_seed: 11\n"), 1)).Search
+			if !holds(again) { // both hold the limit: they overlap
+				t.Errorf("again, limit %g: %+v", c.limit, again)
+			}
+		})
+	}
+}

@@ -1,0 +1,207 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sweep/decide"
+	"aiperf.dev/aiperf/sweep/quick"
+	"aiperf.dev/aiperf/sweep/search"
+)
+
+// This file is what aiperf quick says: one paragraph, and the probes behind it.
+
+// Quick is what the report on a search does not know of the looks before it.
+type Quick struct {
+	Server string     // where it is, as a person may see it
+	Idle   quick.Look // one user at the lengths of the search
+	Limit  string     // what limits the server at the load that is too much, "" where nothing is known
+	File   string     // the experiment that repeats the search
+	Chosen bool       // its limits were chosen by the program
+}
+
+// QuickSentences are the paragraph: how many users, within which limits, how fast, what it
+// is when nothing else runs, what the limit is, and how sure all this is.
+func (r *Report) QuickSentences(q Quick) []string {
+	out := []string{r.quickAnswer(q)}
+	limits := "The limits: " + r.searchLimits()
+	if q.Chosen {
+		limits += "; --limit sets others"
+	}
+	out = append(out, limits+".")
+	if s := r.quickSpeed(); s != "" {
+		out = append(out, s)
+	}
+	if s := quickIdle(q.Idle); s != "" {
+		out = append(out, s)
+	}
+	if q.Limit != "" {
+		out = append(out, strings.TrimSuffix(q.Limit, ".")+".")
+	}
+	return append(out, r.quickSure())
+}
+
+// users is a number of them.
+func users(n float64) string { return words.Count(int64(n), "user") }
+
+// quickAnswer is the number of users, by how the search ended.
+func (r *Report) quickAnswer(q Quick) string {
+	a := r.Search
+	model := r.Plan.Cells[0].Resolved.Benchmark.Models.Items[0].Name
+	who := fmt.Sprintf("%s at %s", model, q.Server)
+	low := r.Plan.Experiment.Search.Range[0]
+	switch {
+	case a.Outcome == search.AtLeast:
+		return fmt.Sprintf("%s serves at least %s at once: more were not tried.", who, users(a.Holds.Load))
+	case a.Outcome == search.Fewer && low <= 1:
+		return fmt.Sprintf("%s does not serve a single user within the limits.", who)
+	case a.Outcome == search.Fewer:
+		return fmt.Sprintf("%s serves fewer than %s at once within the limits.", who, users(low))
+	case a.Outcome == search.Contrary:
+		return fmt.Sprintf("%s serves %s at once, not %.0f, and again %.0f: more load is not always worse there.", who, users(a.Holds.Load), a.Fails.Load, a.Again.Load)
+	case a.Outcome == search.ServerLost && a.Holds != nil:
+		return fmt.Sprintf("%s died at %s (%s); before, it served %.0f at once.", who, users(a.At), a.Why, a.Holds.Load)
+	case a.Outcome == search.ServerLost:
+		return fmt.Sprintf("%s died at %s (%s).", who, users(a.At), a.Why)
+	case a.Outcome == search.ClientLost && a.Holds != nil:
+		return fmt.Sprintf("%s serves at least %s at once; this machine cannot send more (%s).", who, users(a.Holds.Load), a.Why)
+	case a.Holds != nil && a.Fails != nil && a.Fails.Load-a.Holds.Load <= 1:
+		return fmt.Sprintf("%s serves %s at once; %.0f are too many.", who, users(a.Holds.Load), a.Fails.Load)
+	case a.Holds != nil && a.Fails != nil:
+		return fmt.Sprintf("%s serves %s at once, and %.0f are too many; between them it is not decided.", who, users(a.Holds.Load), a.Fails.Load)
+	case a.Holds != nil:
+		return fmt.Sprintf("%s serves %s at once, perhaps more: the time was over before too many were found.", who, users(a.Holds.Load))
+	case a.Fails != nil:
+		return fmt.Sprintf("%s does not serve %s at once; how many fewer is not decided.", who, users(a.Fails.Load))
+	}
+	return fmt.Sprintf("%s: how many users it serves is not decided within this time.", who)
+}
+
+// quickSpeed is what each user and all of them get at the load that holds.
+func (r *Report) quickSpeed() string {
+	if r.Search.Holds == nil {
+		return ""
+	}
+	var at *decide.CellResult
+	for i := range r.Results.Cells {
+		if c := &r.Results.Cells[i]; c.Cell.Load() == r.Search.Holds.Load {
+			at = c
+		}
+	}
+	if at == nil {
+		return ""
+	}
+	get := func(tag, stat string) (float64, bool) {
+		e, ok := at.Full.Get(decide.Key{Tag: tag, Stat: stat})
+		return e.Mean, ok && !math.IsNaN(e.Mean) && !math.IsInf(e.Mean, 0) && e.Mean > 0
+	}
+	var parts []string
+	if each, ok := get(metrics.OutputTokenThroughputPerUser, "p50"); ok {
+		parts = append(parts, fmt.Sprintf("reads %s tokens per second", words.Number(each)))
+	}
+	if first, ok := get(metrics.TimeToFirstToken, "p50"); ok {
+		parts = append(parts, fmt.Sprintf("waits %s for the first token", words.Millis(first)))
+	} else if whole, ok := get(metrics.RequestLatency, "p50"); ok {
+		parts = append(parts, fmt.Sprintf("waits %s for an answer", words.Millis(whole)))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	s := fmt.Sprintf("With %s each %s (medians)", users(r.Search.Holds.Load), strings.Join(parts, " and "))
+	if r.Search.Holds.Load == 1 {
+		s = "This user " + strings.Join(parts, " and ") + " (medians)"
+	}
+	if all, ok := get(metrics.OutputTokenThroughput, "avg"); ok && r.Search.Holds.Load > 1 {
+		s += fmt.Sprintf("; together they get %s tokens per second", words.Number(all))
+	} else if all, ok := get(metrics.RequestThroughput, "avg"); ok {
+		s += fmt.Sprintf("; together they get %s answers per second", words.Number(all))
+	}
+	return s + "."
+}
+
+// quickIdle is the latency when nothing else runs.
+func quickIdle(l quick.Look) string {
+	switch {
+	case l.First > 0 && l.Gap > 0:
+		return fmt.Sprintf("When nothing else runs, the first token takes %s and each further one %s.", words.Millis(l.First), words.Millis(l.Gap))
+	case l.First > 0:
+		return fmt.Sprintf("When nothing else runs, the first token takes %s.", words.Millis(l.First))
+	case l.Latency > 0:
+		return fmt.Sprintf("When nothing else runs, an answer takes %s.", words.Millis(l.Latency))
+	}
+	return ""
+}
+
+// quickSure is how sure the answer is, and of which requests it speaks.
+func (r *Report) quickSure() string {
+	a := r.Search
+	b := &r.Plan.Cells[0].Resolved.Benchmark
+	var requests int64
+	for _, o := range r.Results.Cells {
+		requests += o.Sent
+	}
+	sure := "95 % intervals"
+	switch {
+	case a.Holds == nil && a.Fails == nil:
+		sure = "no load is certain"
+	case a.Sure:
+		sure += ", each end seen twice"
+	default:
+		sure += ", one end seen only once"
+	}
+	work := ""
+	if len(b.Datasets) > 0 {
+		work = lengths(&b.Datasets[0].Prompts)
+	}
+	text := fmt.Sprintf("How sure: %s, from %s of %s%s", sure, words.Count(len(a.Runs), "run"), words.Count(requests, "request"), work)
+	if r.Verdict.String() != "VALID" {
+		text += "; the measurement is " + r.Verdict.String()
+	}
+	if s := r.searchPrice(); s != "" {
+		text += "; " + s
+	}
+	return text + "."
+}
+
+// lengths are those of requests, where they are plain numbers.
+func lengths(p *schema.Prompts) string {
+	var parts []string
+	for _, x := range []struct {
+		shape *schema.Shape
+		what  string
+	}{{p.ISL, "tokens in"}, {p.OSL, "out"}} {
+		if x.shape == nil {
+			continue
+		}
+		if v := cmp.Or(x.shape.Value, x.shape.Mean); v != nil {
+			parts = append(parts, fmt.Sprintf("%s %s", words.Whole(int64(*v)), x.what))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " with " + words.And(parts)
+}
+
+// WriteQuick prints the paragraph and the probes behind it.
+func (r *Report) WriteQuick(w io.Writer, q Quick) error {
+	s := newSheet(r.Width)
+	s.wrapped("", strings.Join(r.QuickSentences(q), " "))
+	r.probes(s)
+	r.problems(s)
+	open := r.Dir + "/"
+	if r.View != "" {
+		open += r.View
+	}
+	s.line("")
+	s.line(words.Pad("open", noteColumn) + open)
+	s.line(words.Pad("repeat", noteColumn) + "aiperf run " + q.File)
+	_, err := io.WriteString(w, words.Clean(s.String()))
+	return err
+}
