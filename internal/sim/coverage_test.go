@@ -64,12 +64,22 @@ func carriers() []carrying {
 		slowing(ttft, 40, "&ar=0.8", 0.3, steep, 0).named("the same, neighbours are alike (ar 0.8)"),
 		slowing(ttft, 40, "", 1.5, 2, 0).named("heavy tails (cv 1.5)"),
 		slowing(ttft, 40, "", 0.3, 8, 0).named("a cliff"),
+		slowing(ttft, 40, "", 0, steep, 0).named("the same times at each load"),
 		slowing(metrics.InterTokenLatency, 5, "", 0.3, steep, 0).named("a limit on the time between tokens"),
 		{
 			name: "a batch of so many: who waits is late", limit: [2]float64{4, 60}, where: `"time_to_first_token < 41"`,
 			at: func(limit float64, _ int) (server, float64) {
 				n := math.Floor(limit)
 				return server{words: fmt.Sprintf("ttft=40ms&itl=1ms&workers=%g", n)}, n / 0.95 // of c users c − n wait
+			},
+		},
+		{
+			// An answer takes five steps of 5 ms, in four of which it holds its block: n blocks
+			// are enough for 5 n ÷ 4 users, and with one more many wait for a step.
+			name: "KV blocks: who finds none waits or starts again", limit: [2]float64{5, 60}, where: `"request_latency < 30"`, seldom: true,
+			at: func(limit float64, _ int) (server, float64) {
+				n := 4 * math.Floor(limit/5)
+				return server{words: fmt.Sprintf("step=5ms&prefill=0.0001ms&batch=256&block=16&kv_blocks=%g", n)}, 5 * n / 4
 			},
 		},
 		{
