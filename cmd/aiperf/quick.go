@@ -33,9 +33,9 @@ import (
 
 var quickCommand = command{
 	name: "quick", usage: "say how many users a server serves, and how fast",
-	help: `aiperf quick finds an inference server on this machine, looks at it with 1, 4 and
-16 users, and searches for the most users that it serves within limits. It prints
-one paragraph, and writes the experiment that repeats the search.
+	help: `aiperf quick finds an inference server on this machine, looks at it with 1, 4
+and 16 users, and searches for the most users that it serves within limits. It
+prints one paragraph, and writes the experiment that repeats the search.
 
   aiperf quick
   aiperf quick -u http://localhost:8000 --budget 60s
@@ -43,8 +43,8 @@ one paragraph, and writes the experiment that repeats the search.
 
 The lengths of requests follow from how fast the server is and from the budget:
 a longer budget has longer answers and a narrower result. --isl and --osl set
-them. Without --limit a good request has its first token after 500 ms and a token
-every 50 ms, or twice what the idle server takes.`,
+them. Without --limit a good request has its first token after 500 ms and a
+token every 50 ms, or twice what the idle server takes.`,
 	flags: []argv.Switch{
 		{Name: "budget", Arg: "TIME", Topic: "load", Doc: "time for everything, such as 60s or 10m (default 5m)"},
 		{Name: "limit", Arg: "LIMIT", Many: true, Topic: "load", Doc: `limit of a good request, as in "time_to_first_token < 300" (ms)`},
