@@ -19,7 +19,6 @@ const rootHelp = `aiperf measures LLM inference servers, and says how far to tru
 
 Start with (mock: is the built-in server)
   aiperf profile -m demo -u mock: --streaming --request-count 200
-  aiperf profile -m MODEL -u URL --streaming --concurrency 8
   aiperf config init compare > ab.cue       then aiperf run ab.cue
 
 Commands{{range .VisibleCommands}}{{if not .Category}}
