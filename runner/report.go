@@ -64,7 +64,8 @@ type RunReport struct {
 
 	records string // SHA-256 of the run's records, where this process has read them
 	servers []serverFigures
-	network *metrics.Stat // the round trip; nil where it is not known
+	network *metrics.Stat  // the round trip; nil where it is not known
+	energy  []windowEnergy // of GPUs; nil where none was read
 }
 
 // PhaseReport is what one phase did; times in ns since Started.

@@ -46,6 +46,7 @@ func (r *runner) tables() sinks.TablesInput {
 		for i := range o.Summaries {
 			in.Metrics = append(in.Metrics, runMetrics(place(o.Run), &o.Summaries[i], o.Taints, sweep.Planned(o.Run.Cell.Resolved.Benchmark.Phases))...)
 			in.Metrics = append(in.Metrics, networkMetrics(place(o.Run), &o.Summaries[i], rep.network)...)
+			in.Metrics = append(in.Metrics, energyMetrics(place(o.Run), &o.Summaries[i], rep.energy)...)
 		}
 		for _, p := range o.Parts {
 			in.Metrics = append(in.Metrics, partMetrics(place(o.Run), p, o.Taints)...)

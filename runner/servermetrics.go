@@ -25,11 +25,13 @@ type serverFigures struct {
 // readServers goes through what was sampled of servers in a run.
 func (r *runner) readServers(run sweep.Run, rep *RunReport) error {
 	var all telemetry.Readings
+	var gpus telemetry.Energies
 	trips := &telemetry.RoundTrips{}
 	err := sinks.Telemetry().Each(filepath.Join(r.dir.Path, run.Dir), func(rows []sinks.Sample) error {
 		for i := range rows {
 			all.Add(telemetry.Sample(rows[i]))
 			trips.Add(telemetry.Sample(rows[i]))
+			gpus.Add(telemetry.Sample(rows[i]))
 		}
 		return nil
 	})
@@ -45,6 +47,7 @@ func (r *runner) readServers(run sweep.Run, rep *RunReport) error {
 		st := metrics.RoundTrip(trips.Samples, trips.Mean())
 		rep.network = &st
 	}
+	rep.energy = energies(rep, &gpus)
 	if start, end, ok := rep.window(); ok {
 		rep.servers = append(rep.servers, serverFigures{"full", all.Window(start, end)})
 	}

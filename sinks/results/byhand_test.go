@@ -23,6 +23,12 @@ import (
 // median time to first token.
 func ours(t *testing.T, medians ...float64) string {
 	t.Helper()
+	return oursWith(t, nil, medians...)
+}
+
+// oursWith has more figures of the first trial.
+func oursWith(t *testing.T, more []sinks.MetricRow, medians ...float64) string {
+	t.Helper()
 	dir := t.TempDir()
 	body := json.RawMessage(`{"endpoint": {"type": "chat"}, "phases": [{"name": "profiling", "kind": "profiling", "type": "concurrency", "concurrency": 4, "requests": 100}]}`)
 	cell := &sweep.Cell{ID: "c0ffee", Label: "base", Resolved: &schema.Resolved{JSON: body}}
@@ -37,6 +43,7 @@ func ours(t *testing.T, medians ...float64) string {
 			Low: math.NaN(), High: math.NaN(), CV: math.NaN(), N: 100, NEff: 100, Certified: 1, Method: "linear",
 		})
 	}
+	in.Metrics = append(in.Metrics, more...)
 	info, err := sinks.WriteTables(dir, in)
 	if err != nil {
 		t.Fatal(err)
@@ -97,5 +104,32 @@ func TestComparesOurDirectoriesByHand(t *testing.T) {
 	}
 	if r.Outcome != decide.Worse || !r.BeyondMargin || r.N != 3 || c.Outcome() != decide.Worse {
 		t.Errorf("row = %+v, want WORSE beyond the margin over three trials", r)
+	}
+}
+
+// What several servers' pages say of one figure is no figure of the run; what one says is.
+func TestSeveralPagesAreNotMixed(t *testing.T) {
+	t.Parallel()
+	page := func(part, metric string, v float64) sinks.MetricRow {
+		return sinks.MetricRow{
+			Place: sinks.Place{}, Level: "run", Part: part, Window: "full", Metric: metric, Stat: "avg", Value: v, Unit: "ratio",
+			Low: math.NaN(), High: math.NaN(), CV: math.NaN(), N: 30, NEff: math.NaN(), Certified: record.None, Method: "time_weighted",
+		}
+	}
+	more := []sinks.MetricRow{page("http://a/metrics", "server_kv_use", 0.2), page("http://b/metrics", "server_kv_use", 0.9), page("http://a/metrics", "server_running", 3)}
+	one, _, err := results.Two(oursWith(t, more, 100, 102, 98), ours(t, 100, 102, 98))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, o := range one.Arm.Cells[0].Runs {
+		for _, s := range o.Summaries {
+			for _, st := range s.Stats {
+				got[st.Tag] = st.Avg
+			}
+		}
+	}
+	if _, mixed := got["server_kv_use"]; mixed || got["server_running"] != 3 {
+		t.Errorf("figures %v; want none of server_kv_use, and server_running 3", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
@@ -184,13 +185,14 @@ func fillBacklogs(dir string, at map[[2]int]*decide.Outcome) error {
 }
 
 func (s *System) fillMetrics(dir string, at map[[2]int]*decide.Outcome) error {
-	rows, err := sinks.ReadTable(dir, "metrics", among("cell_index", "trial", "level", "span", "metric", "stat", "value", "unit", "n", "n_effective", "taint"))
+	rows, err := sinks.ReadTable(dir, "metrics", among("cell_index", "trial", "level", "part", "span", "metric", "stat", "value", "unit", "n", "n_effective", "taint"))
 	if err != nil {
 		return refuse(dir, err.Error(), "the directory is damaged: run the experiment again")
 	}
+	several := severalParts(rows)
 	for i := range rows.N {
 		o := at[[2]int{number(rows, "cell_index", i), number(rows, "trial", i)}]
-		if o == nil || text(rows, "level", i) != "run" {
+		if o == nil || text(rows, "level", i) != "run" || several[figure(rows, i)] {
 			continue
 		}
 		tag := text(rows, "metric", i)
@@ -208,6 +210,29 @@ func (s *System) fillMetrics(dir string, at map[[2]int]*decide.Outcome) error {
 		}
 	}
 	return nil
+}
+
+// figure tells figures of runs apart, but not the servers that they are of.
+func figure(rows *sinks.TableRows, i int) [4]string {
+	return [4]string{strconv.Itoa(number(rows, "cell_index", i)), strconv.Itoa(number(rows, "trial", i)), text(rows, "span", i), text(rows, "metric", i)}
+}
+
+// severalParts are the figures that a run has from several servers' pages: none of them
+// is the run's.
+func severalParts(rows *sinks.TableRows) map[[4]string]bool {
+	parts, several := map[[4]string]string{}, map[[4]string]bool{}
+	for i := range rows.N {
+		part := text(rows, "part", i)
+		if part == "" || text(rows, "level", i) != "run" {
+			continue
+		}
+		f := figure(rows, i)
+		if had, ok := parts[f]; ok && had != part {
+			several[f] = true
+		}
+		parts[f] = part
+	}
+	return several
 }
 
 // statOf finds or makes the Stat of a metric in a window of a run. Whoever has a
