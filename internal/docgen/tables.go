@@ -138,13 +138,15 @@ func Tables(tables []Table) (string, error) {
 		"and requests.csv gives times in ms, and tokens/s, to the thousandth: its columns in ns, and the other formats, have every digit.\n\n" +
 		"Every request that was due has a row in requests, even one that was never sent; [metrics.md](metrics.md#how-requests-end) says\n" +
 		"which requests each count and share includes.\n\n" +
-		"Percentiles of the steady window, and averages of times, are those of the requests with `steady`. Its rates, and averages and standard\n" +
-		"deviations of lengths in tokens, weigh each successful request by w, the part of it between `steady_start_ns` and `steady_end_ns`:\n\n" +
+		"Percentiles of the steady window, and averages of times other than request_latency, are those of the requests with `steady`. Its rates,\n" +
+		"and averages and standard deviations of lengths in tokens, weigh each successful request by w, the part of it between `steady_start_ns`\n" +
+		"and `steady_end_ns`:\n\n" +
 		"- of an answer that came in several reads, the part of its events in chunks (content, reasoning, tool) that arrived then; an event\n" +
 		"  counts as spread over the time since the read before, and those of the first read count at their `t_ns`;\n" +
 		"- of any other answer, the share of its time from `sent_ns` to `end_ns`.\n\n" +
 		"Then request_throughput is Σ w / window, output_token_throughput is Σ w · osl / window (plus the events of answers that were cut off),\n" +
-		"and the average of a length x is Σ w · x / Σ w. In the full window every w is 1.\n\n")
+		"the average of a length x is Σ w · x / Σ w, and the average of request_latency is the time from `sent_ns` to `last_token_ns` that lies\n" +
+		"inside, over these requests, / Σ w: throughput × average latency is what was in flight. In the full window every w is 1.\n\n")
 	b.WriteString(asked())
 	for _, t := range tables {
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n", t.Name, t.Row)

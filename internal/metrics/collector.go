@@ -105,7 +105,7 @@ func (c *Collector) Add(r *record.Record) {
 	share := 0.0
 	if c.opt.Steady.given() && r.Succeeded() {
 		share = inside(r, c.opt.Steady)
-		c.steady.count(c.rows.flags[n], share)
+		c.steady.count(r, c.rows.flags[n], share, c.opt.Steady)
 	}
 	for _, i := range c.kept {
 		m := &catalogue[i]
@@ -282,23 +282,33 @@ func (c *Collector) stat(i int, m *Metric, t *Totals, order []int32, known *[]co
 		return c.ofFailures(i, m, t, order)
 	}
 	open := fromIntended(m.Tag) && t.In(record.InCut|record.InUnsent) > 0
-	for _, k := range *known {
+	s, ok := c.shared(i, m, open, *known)
+	if !ok {
+		c.pick(i, order)
+		if s, ok = distribution(m, c.spare, &c.workshop); !ok {
+			return s, false
+		}
+		if !open {
+			*known = append(*known, columnStat{i, m, s})
+		}
+	}
+	if t.steady != nil {
+		t.steady.average(i, m, &s)
+	}
+	if open {
+		return c.intended(m, s, t), true
+	}
+	return s, true
+}
+
+// shared is the statistics of an equal column that are known already.
+func (c *Collector) shared(i int, m *Metric, open bool, known []columnStat) (Stat, bool) {
+	for _, k := range known {
 		if !open && k.serves(m) && c.cols[i].equal(&c.cols[k.column]) {
 			return k.as(m), true
 		}
 	}
-	c.pick(i, order)
-	s, ok := distribution(m, c.spare, &c.workshop)
-	if ok && t.steady != nil && m.parted() {
-		t.steady.average(i, &s)
-	}
-	if ok && open {
-		return c.intended(m, s, t), true
-	}
-	if ok {
-		*known = append(*known, columnStat{i, m, s})
-	}
-	return s, ok
+	return Stat{}, false
 }
 
 // ofFailures is the statistics of a metric of failed requests. For AIPerf one that

@@ -9,23 +9,25 @@ import (
 // Rates of the steady window count parts: a request that began before
 // the window or ended after it counts with the share of it that lies inside. Counting
 // what ended inside alone loses up to one wave of a closed loop. Requests, tokens and
-// mean lengths weigh a request by the same share, so that they agree with each other:
+// mean lengths weigh a request by the same share, and the mean latency is the time that
+// requests were under way in the window for each that was delivered there, so that
+// they agree with each other, whatever the load and however few the requests:
 //
-//	rate × mean OSL = tokens/s, exactly
-//	rate × mean latency = mean in flight, up to the requests across an edge
+//	rate × mean OSL = tokens/s
+//	rate × mean latency = mean in flight
 //
 // The share of a streamed answer is what was delivered of it, by the stamps of its
 // chunks: each is spread over the time since the one before, and the first counts when
 // it came. Where a server's queue fills at the start of a run, its waiting
 // requests have had a share of their time and nothing else: by time, a full server
-// that is given twice the requests would seem to do more. The price is that
-// rate × latency is off by the difference of both shares of the requests across an
-// edge, of which there are as many as in flight. Of an answer that came as a whole
-// nothing but its time is known: there, both are exact.
+// that is given twice the requests would seem to do more. Of an answer that came as a
+// whole nothing but its time is known.
 //
-// The percentiles are those of the requests that were sent inside, and so are the means
-// of times: by parts, a mean would leave out the longest, whose answers came after the
-// window, and be less than the least percentile where a queue grows.
+// A mean of the latencies themselves, weighed by the shares, would leave out the
+// longest, whose answers came after the window; time for each delivered holds them, and
+// is what a queue that grows makes the next request wait. The percentiles are those of
+// the requests that were sent inside, and so are the means of all other times: a window
+// shorter than a latency may have a mean that lies outside of them.
 
 // inside is the share of r that lies in w.
 func inside(r *record.Record, w Window) float64 {
@@ -47,6 +49,11 @@ func inside(r *record.Record, w Window) float64 {
 // overlap is the share of the time from a to b that lies in w.
 func overlap(a, b int64, w Window) float64 {
 	return float64(max(0, min(b, w.End)-max(a, w.Start))) / float64(b-a)
+}
+
+// residence is how many ns of r's latency lie in w.
+func residence(r *record.Record, w Window) float64 {
+	return max(0, float64(min(r.LastToken, w.End)-max(r.Sent, w.Start)))
 }
 
 // delivered is the share of r's content that came in w; false where it came at one
@@ -108,13 +115,15 @@ func (x *weighed) std() float64 { return math.Sqrt(max(0, x.m2/x.weight)) }
 // steadyPart is what came in the steady window.
 type steadyPart struct {
 	requests, good, goodSent float64   // parts of successes; of those that met every SLO, by each clock
+	time                     float64   // ns that successes were under way, up to their last content
 	values                   []weighed // parallel to the catalogue: values of successes
 	cutTokens                float64   // output tokens of requests that were cut off later
 }
 
-// count counts a success of which share lies inside.
-func (p *steadyPart) count(f flag, share float64) {
+// count counts a success, r, of which share lies inside w.
+func (p *steadyPart) count(r *record.Record, f flag, share float64, w Window) {
 	p.requests += share
+	p.time += residence(r, w)
 	if f&good != 0 {
 		p.good += share
 	}
@@ -123,10 +132,13 @@ func (p *steadyPart) count(f flag, share float64) {
 	}
 }
 
-// average puts the average over parts into the statistics of a length.
-func (p *steadyPart) average(i int, s *Stat) {
-	if x := &p.values[i]; x.weight > 0 {
+// average puts the average of the steady window into the statistics of metric i.
+func (p *steadyPart) average(i int, m *Metric, s *Stat) {
+	switch x := &p.values[i]; {
+	case m.parted() && x.weight > 0:
 		s.Avg, s.Std = x.mean, x.std()
+	case m.residence() && p.requests > 0:
+		s.Avg = p.time / p.requests / 1e6
 	}
 }
 

@@ -237,8 +237,8 @@ func (c *Collector) tallied(i int, m *Metric, p *past, over *weights) (Stat, boo
 	case m.Needs&FailedOnly != 0 && p.totals.Cancelled > 0:
 		theirs, _ := p.theirs[i].stat(m, c.spare)
 		return beside(m, s, ok, theirs)
-	case ok && p.totals.steady != nil && m.parted():
-		p.totals.steady.average(i, &s)
+	case ok && p.totals.steady != nil:
+		p.totals.steady.average(i, m, &s)
 	}
 	return s, ok
 }

@@ -252,7 +252,7 @@ func (c *conn) received(b []byte, a arrival, head *wire.Head) bool {
 		return c.conclude(o, c.rec.end(), c.resp.KeepAlive() && len(rest) == 0)
 	case c.rec.mark == record.None || c.rec.timed:
 	case c.t.pool.neverEnds():
-		return c.endAtMark(o)
+		return c.endAtMark(o, c.rec.mark)
 	default:
 		c.rec.timed = true
 		c.cl.flight.arm(o, c.rec.mark+int64(c.cl.afterMark), record.OK)
@@ -267,10 +267,10 @@ func (c *conn) received(b []byte, a arrival, head *wire.Head) bool {
 // answers: see pool.neverEnds.
 const afterMark = time.Second
 
-// endAtMark ends o at its mark; the connection is of no more use.
-func (c *conn) endAtMark(o *op) bool {
+// endAtMark ends o, whose mark has come, at at; the connection is of no more use.
+func (c *conn) endAtMark(o *op, at int64) bool {
 	c.t.pool.endless.Add(1)
-	return c.conclude(o, c.rec.endAtMark(), false)
+	return c.conclude(o, c.rec.endAtMark(at), false)
 }
 
 // writeOut is how long a request may still be on its way out after its answer
@@ -323,7 +323,7 @@ func (c *conn) abandon(o *op, err error) {
 	switch {
 	case !mine:
 	case c.rec.mark != record.None && (kill.status == record.OK || kill.status == record.Timeout):
-		c.endAtMark(o)
+		c.endAtMark(o, min(c.cl.clock.Now(), c.rec.mark+int64(c.cl.afterMark)))
 	case kill.isSet():
 		c.conclude(o, kill, false)
 	default:
@@ -410,14 +410,12 @@ func (c *conn) broke(err error, closed int64) ending {
 	switch {
 	case eof && c.resp.EOF() == nil:
 		e := c.rec.end()
-		if c.rec.mark == record.None { // only the close says that nothing more comes
-			c.rec.x.End = closed
-		}
+		c.rec.x.End = closed // nothing else says that no more comes
 		return e
 	case c.resp.Foreign() != nil:
 		return c.rec.broken(c.resp.Foreign())
 	case c.rec.mark != record.None: // nothing was due but the end of the body
-		return c.rec.endAtMark()
+		return c.rec.endAtMark(closed)
 	case c.resp.Started():
 		return c.rec.cut(err)
 	case eof:

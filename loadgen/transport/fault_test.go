@@ -578,7 +578,7 @@ func TestManyEventsInOneSegment(t *testing.T) {
 	}
 }
 
-// [DONE] ends an answer whose body does not end, at the time when it came. Such
+// [DONE] ends an answer whose body does not end, when it has been waited for. Such
 // a connection carries nothing more.
 func TestMarkEndsAnswer(t *testing.T) {
 	t.Parallel()
@@ -601,7 +601,7 @@ func TestMarkEndsAnswer(t *testing.T) {
 			if x.Status != record.OK || x.ErrorKind != "" || x.CancelAsked != record.None || len(x.Events) != 2 {
 				t.Fatalf("%s %s %q, %d events", x.Status, x.ErrorKind, x.ErrorText, len(x.Events))
 			}
-			if at := x.Events[1].At; x.End != at {
+			if at := x.Events[1].At; c.patience == 0 && x.End != at || c.patience > 0 && x.End < due {
 				t.Errorf("ended %d ns after the mark", x.End-at)
 			}
 			if y := r.do(); y.Status != record.OK || y.Reused {
@@ -627,8 +627,10 @@ func TestMarkIsWaitedForWhereItHelps(t *testing.T) {
 			patience = time.Hour // would be seen
 		}
 		transport.SetAfterMark(r.Client, patience)
-		if x := r.do(stream); x.Status != record.OK || x.End != x.Events[1].At {
-			t.Errorf("answer %d: %s %s, ended %d ns after the mark", i, x.Status, x.ErrorText, x.End-x.Events[1].At)
+		x := r.do(stream)
+		late := x.End - x.Events[1].At // an answer that was waited for keeps its slot until then
+		if x.Status != record.OK || late < 0 || i == 2 && late != 0 {
+			t.Errorf("answer %d: %s %s, ended %d ns after the mark", i, x.Status, x.ErrorText, late)
 		}
 	}
 	if e := r.Stats().Endless; len(e) != 1 || e[0].Answers != 3 {
@@ -642,7 +644,7 @@ func TestCloseAfterMark(t *testing.T) {
 	t.Parallel()
 	s := fs.Start(t, fs.Script{fs.Read(), fs.Send(fs.StreamHead() + fs.Event("a") + fs.Event("[DONE]"))})
 	x := open(t, s.URL()).do(stream)
-	if x.Status != record.OK || len(x.Events) != 2 || x.End != x.Events[1].At {
+	if x.Status != record.OK || len(x.Events) != 2 || x.End < x.Events[1].At {
 		t.Errorf("%s %s %q, %d events", x.Status, x.ErrorKind, x.ErrorText, len(x.Events))
 	}
 }

@@ -181,7 +181,7 @@ func (n *netHTTP) body(from io.Reader) ending {
 			return n.broke(err)
 		case n.rec.mark == record.None || n.rec.timed:
 		case n.o.t.pool.neverEnds():
-			return n.endAtMark()
+			return n.endAtMark(n.rec.mark)
 		default:
 			n.rec.timed = true
 			n.cl.flight.arm(n.o, n.rec.mark+int64(n.cl.afterMark), record.OK)
@@ -195,9 +195,9 @@ func (n *netHTTP) broke(err error) ending {
 	switch {
 	case n.rec.mark == record.None:
 	case kill.status == record.OK || kill.status == record.Timeout:
-		return n.endAtMark()
+		return n.endAtMark(min(n.now().at, n.rec.mark+int64(n.cl.afterMark)))
 	case !kill.isSet(): // nothing was due but the end of the body
-		return n.rec.endAtMark()
+		return n.rec.endAtMark(n.now().at)
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		err = io.EOF
@@ -205,10 +205,10 @@ func (n *netHTTP) broke(err error) ending {
 	return n.rec.cut(err)
 }
 
-// endAtMark ends the exchange at its mark: the body did not end.
-func (n *netHTTP) endAtMark() ending {
+// endAtMark ends the exchange, whose mark has come, at at: the body did not end.
+func (n *netHTTP) endAtMark(at int64) ending {
 	n.o.t.pool.endless.Add(1)
-	return n.rec.endAtMark()
+	return n.rec.endAtMark(at)
 }
 
 // now stamps a read that returned just now.

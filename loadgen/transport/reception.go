@@ -435,9 +435,10 @@ func (r *reception) end() ending {
 	return ending{status: record.OK, asked: record.None}
 }
 
-// endAtMark completes an answer whose mark has come and whose body did not end.
-func (r *reception) endAtMark() ending {
-	r.x.End = r.mark
+// endAtMark completes an answer whose mark has come and whose body did not end: at its
+// mark, or when nobody waited any longer, for until then it kept a slot.
+func (r *reception) endAtMark(at int64) ending {
+	r.x.End = max(r.mark, at)
 	return ending{status: record.OK, asked: record.None}
 }
 

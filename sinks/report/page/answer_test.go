@@ -52,7 +52,7 @@ func TestAnswersOfAnOverload(t *testing.T) {
 	t.Parallel()
 	said, d := answered(t, overload)
 	said = strings.ReplaceAll(said, "\u00a0", " ") // numbers and their units stay together
-	for _, want := range []string{"Best throughput within the limits: ", "slowest: rate 240, mean latency ", " × that of rate ", " ms pass before the first token (network, queue, prompt)", " of 240 requests/s are answered: more come than the server takes", "knee at rate 160: 50 % more load gave "} {
+	for _, want := range []string{"Best throughput within the limits: ", "slowest: rate 240, median latency ", " × that of rate ", " pass before the first token (network, queue, prompt)", " of 240 requests/s are answered: more come than the server takes", "knee at rate 160: 50 % more load gave "} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q in %s", want, said)
 		}

@@ -18,11 +18,11 @@ import (
 // show, or of a cell whose figures the measurement itself spoilt.
 func slowestCell(d *chart.Data) []string {
 	fast, slow := span(d.Cells, d)
-	if slow == nil || fast == slow || !slower(latency(d, slow), latency(d, fast)) {
+	if slow == nil || fast == slow || !slower(latency(d, slow), latency(d, fast)) || latency(d, slow).Value < tie*latency(d, fast).Value {
 		return nil
 	}
 	a, b := latency(d, fast), latency(d, slow)
-	first := fmt.Sprintf("slowest: %s, mean latency %s ms, %s × that of %s%s", d.Label(slow), interval(b), words.Number(b.Value/a.Value), d.Label(fast), parts(d, fast, slow))
+	first := fmt.Sprintf("slowest: %s, median latency %s ms, %s × that of %s%s", d.Label(slow), interval(b), words.Number(b.Value/a.Value), d.Label(fast), parts(d, fast, slow))
 	var why []string
 	if s := alternatives(d, fast, slow); s != "" {
 		why = append(why, "Largest effect: "+s)
@@ -38,13 +38,16 @@ func slowestCell(d *chart.Data) []string {
 	return []string{first, strings.Join(why, "; ")}
 }
 
-func latency(d *chart.Data, c *chart.Cell) chart.Stat { return d.Get(c, metrics.RequestLatency, "avg") }
+func latency(d *chart.Data, c *chart.Cell) chart.Stat { return d.Get(c, metrics.RequestLatency, "p50") }
 
 // slower tells whether b is shown above a. Without intervals, which are NaN, the
 // values speak.
 func slower(b, a chart.Stat) bool { return b.Value > a.Value && !(b.Low <= a.High) }
 
-// span is the cell with the lowest mean latency and the one with the highest.
+// tie is how much slower the slowest cell is than the fastest where it is said.
+const tie = 1.01
+
+// span is the cell with the lowest median latency and the one with the highest.
 func span(cells []*chart.Cell, d *chart.Data) (fast, slow *chart.Cell) {
 	lowest, highest := math.Inf(1), math.Inf(-1)
 	for _, c := range cells {
@@ -62,21 +65,22 @@ func span(cells []*chart.Cell, d *chart.Data) (fast, slow *chart.Cell) {
 	return fast, slow
 }
 
-// parts is where the time goes that the slow cell takes more. Means are compared,
-// because they add up: what is not before the first token is after it.
+// parts is where the time goes that the slow cell takes more: shares of it, since
+// medians do not add up.
 func parts(d *chart.Data, fast, slow *chart.Cell) string {
-	x, y := d.Get(fast, metrics.TimeToFirstToken, "avg"), d.Get(slow, metrics.TimeToFirstToken, "avg")
-	more := latency(d, slow).Value - latency(d, fast).Value
-	switch before := y.Value - x.Value; {
-	case math.IsNaN(before):
+	grows := func(tag string) float64 { return d.Get(slow, tag, "p50").Value - d.Get(fast, tag, "p50").Value }
+	more := words.Number(latency(d, slow).Value - latency(d, fast).Value)
+	switch before, after := grows(metrics.TimeToFirstToken), grows(metrics.DecodeDuration); {
+	case math.IsNaN(before), math.IsNaN(after), before+after <= 0:
 		return ""
-	case before >= more:
-		return fmt.Sprintf("; the %s ms more all pass before the first token (network, queue, prompt)", words.Number(more))
+	case after <= 0:
+		return fmt.Sprintf("; the %s ms more all pass before the first token (network, queue, prompt)", more)
 	case before <= 0:
-		return fmt.Sprintf("; the %s ms more all pass after the first token (generating)", words.Number(more))
+		return fmt.Sprintf("; the %s ms more all pass after the first token (generating)", more)
 	default:
-		return fmt.Sprintf("; of the %s ms more, %s ms pass before the first token (network, queue, prompt) and %s ms after it (generating)",
-			words.Number(more), words.Number(before), words.Number(more-before))
+		share := before / (before + after)
+		return fmt.Sprintf("; of the %s ms more, %s pass before the first token (network, queue, prompt) and %s after it (generating)",
+			more, words.Percent(share), words.Percent(1-share))
 	}
 }
 
