@@ -186,6 +186,7 @@ func TestEachCheckFlips(t *testing.T) {
 		{"prefix_cache", []func(*world){every(func(i int, r *record.Record) { r.Cached = 35 })}, Degraded, nil},
 		{"cache_hits", []func(*world){every(func(i int, r *record.Record) { r.Cached = 6 }), evidence(func(e *Evidence) { e.Reuse = Reuse{Rate: 0.5, Entries: 1e6} })}, Degraded, nil},
 		{"streamed", []func(*world){every(func(i int, r *record.Record) { r.Streamed = i > 0 })}, Degraded, nil},
+		{"held_open", []func(*world){every(func(i int, r *record.Record) { r.LastToken -= (r.LastToken - r.FirstToken) / 2 })}, Degraded, nil},
 		{"resent", []func(*world){every(func(i int, r *record.Record) { r.ResentRead = i%50 == 0 })}, Degraded, nil},
 		{"identity", []func(*world){every(func(i int, r *record.Record) { r.ServedModel = []string{"a", "b"}[i/100] })}, Degraded, nil},
 		{"dimensions", []func(*world){every(func(i int, r *record.Record) { r.Dimensions = 768 - 256*int64(i%5/4) })}, Degraded, nil},
@@ -879,7 +880,7 @@ func TestTinyRuns(t *testing.T) {
 			for i := range w.records {
 				r := &w.records[i]
 				shift(r, int64(i)*1000-r.Intended)
-				r.End += int64(i) * 1e6
+				r.End, r.LastToken = r.End+int64(i)*1e6, r.LastToken+int64(i)*1e6
 			}
 			w.result.Phases[0].Gauge = loadgen.Gauge{HeldShare: math.NaN(), HeldRatio: math.NaN(), SteadyStart: record.None, SteadyEnd: record.None}
 		}, []string{"settling", "concurrency_held"}, Valid},

@@ -89,6 +89,7 @@ type PhaseEvidence struct {
 	followUps                     int     // requests after the first wave
 	longestGap                    float64 // ms, the largest sent − intended − connecting of these
 	turnaround, turnaroundOver    float64 // their sums, ms: sent − intended − connecting and latency
+	heldOpen, latency             float64 // sums over the successes, ms: end − last content, and latency
 	Backwards                     int64   // negative spans between stamps of one request
 	Errors                        Failures
 }
@@ -204,6 +205,9 @@ func (p *PhaseEvidence) add(r *record.Record) {
 	}
 	if !r.Succeeded() {
 		return
+	}
+	if held := float64(r.End-r.LastToken) / 1e6; r.End != record.None && r.LastToken != record.None {
+		p.heldOpen, p.latency = p.heldOpen+held, p.latency+r.Latency()
 	}
 	if r.Intended > p.Result.Start && r.Sent != record.None { // a follow-up, not the first wave
 		p.followUps++

@@ -61,6 +61,12 @@ var workloads = []Check{
 		Read: streamed,
 	},
 	{
+		ID: "held_open", Limits: "DEGRADED above 0.1", Try: "find what keeps the answers open: the server, or a proxy before it",
+		Kind: Workload, Unit: "ratio", Touches: rates, Reads: "when the last content came and when the answer ended",
+		Doc:  "closed loop: how long answers were kept open after their last content, as a share of the mean latency: their slots wait for the end",
+		Read: perPhase(heldOpen),
+	},
+	{
 		ID: "resent", Limits: "DEGRADED above 0.01", Try: "--connection-reuse-strategy never, or a longer keep-alive timeout of the server",
 		Kind: Workload, Unit: "ratio", Touches: all, Reads: "requests that were sent once more",
 		Doc:  "share of requests that were sent again, because the server closed the connection after it had received them; it may have worked on them twice",
@@ -312,6 +318,24 @@ func streamed(e *Evidence) []Reading {
 		}
 		return r, p.OK > 0
 	})(e)
+}
+
+// heldOpen is about answers that end long after their last content. In a closed loop
+// the next request waits for the end, so a server that is slow to say it gets less
+// than was asked; nothing waits for it in an open one.
+func heldOpen(p *PhaseEvidence) (Reading, bool) {
+	if !p.Result.Closed || p.followUps == 0 || !(p.latency > 0) {
+		return Reading{}, false
+	}
+	v := p.heldOpen / p.latency
+	r := Reading{Value: v, Warn: 0.1, Fail: never, Detail: "answers ended soon after their last content"}
+	if v > r.Warn {
+		r.Detail = fmt.Sprintf("the server ended its answers %s after their last content on average, %s of a latency",
+			words.Millis(p.heldOpen/float64(p.OK)), words.Percent(v))
+		r.So = ": until then they keep their slots, and are in flight"
+		r.Try = "find what keeps the answers open: the server, or a proxy before it"
+	}
+	return r, true
 }
 
 // resentShare is about requests that a server got twice.
