@@ -40,8 +40,16 @@ type cells struct {
 	formats map[string]string // of files of records that were looked at, by path
 }
 
-// looked is the format of the first records of a file, "" where that is not known.
-func (cs *cells) looked(path string) string {
+// looked is the format of the first records of a data set that names none, "" where
+// that is not known.
+func (cs *cells) looked(d *Dataset) string {
+	path := d.Path
+	if path == "" {
+		if cs.src.Inline == nil {
+			return ""
+		}
+		return cs.src.Inline(d.Records)
+	}
 	if _, known := cs.formats[path]; !known && cs.src.Look != nil {
 		found, _ := cs.src.Look(path) //nolint:errcheck // it is refused when it is played
 		cs.formats[path] = found.Format

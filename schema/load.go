@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,6 +34,9 @@ type Source struct {
 	// Look looks into a file of records. Nil: no file is looked
 	// into, and nothing follows from what it holds.
 	Look func(path string) (cmdline.Records, error)
+	// Inline says which format records have that stand in the experiment, "" where
+	// none is recognised. Nil: nothing follows from them.
+	Inline func(records []json.RawMessage) string
 }
 
 // Document is an experiment that was read and put together; its sweep is not

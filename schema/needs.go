@@ -2,6 +2,7 @@ package schema
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"aiperf.dev/aiperf/schema/fields"
@@ -16,8 +17,8 @@ type view struct {
 	object  *source.Node
 	name    string
 	value   *source.Node
-	file    bool                              // the experiment is a file, not flags alone
-	looked  func(path string) (format string) // what the first records of a file are; "" where that is not known
+	file    bool                           // the experiment is a file, not flags alone
+	looked  func(*Dataset) (format string) // what its first records are; "" where that is not known
 }
 
 // planView is one setting in the plan.
@@ -38,8 +39,8 @@ func (v *view) format() *fields.DatasetFormat {
 	if set := fields.PublicSetNamed(v.dataset.Dataset); set != nil {
 		name = set.Format
 	}
-	if name == "" && v.dataset.Path != "" {
-		name = v.looked(v.dataset.Path)
+	if name == "" && (v.dataset.Path != "" || len(v.dataset.Records) > 0) {
+		name = v.looked(v.dataset)
 	}
 	return fields.FormatNamed(name)
 }
@@ -175,6 +176,14 @@ var (
 	overHTTP = &need{name: "an address that is not gRPC's", cell: func(v *view) lack {
 		return unless(slices.ContainsFunc(v.body.Endpoint.URLs, func(u string) bool { return !strings.HasPrefix(u, "grpc") }), " on gRPC, which is HTTP/2")
 	}}
+	keyed = &need{name: "no header that carries a key of its own", cell: func(v *view) lack {
+		for _, h := range v.body.Endpoint.Headers {
+			if strings.EqualFold(h.Name, "Authorization") && v.body.Endpoint.Type != "messages" {
+				return lack{why: " beside the header " + h.Name + ", which takes its place (--header)"}
+			}
+		}
+		return acts
+	}}
 	called = &need{name: "call", cell: func(v *view) lack {
 		return unless(v.object.Get("call") != nil, " without a call: a command has its arguments")
 	}}
@@ -185,6 +194,9 @@ var (
 		return acts
 	}}
 )
+
+// lengthMembers are how APIs call the length of an answer in a request.
+var lengthMembers = []string{"max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "n_predict"}
 
 // anyURL tells whether the scheme of some address begins so.
 func (v *view) anyURL(scheme string) bool {
@@ -218,13 +230,21 @@ var (
 	unpaired = &need{name: "no sequence_distribution", cell: func(v *view) lack {
 		return unless(len(v.dataset.Prompts.Pairs) == 0, " beside sequence_distribution, which says all lengths (--seq-dist)")
 	}}
+	unsaid = &need{name: "no length in extra", cell: func(v *view) lack {
+		for _, m := range v.body.Endpoint.Extra {
+			if slices.Contains(lengthMembers, m.Name) {
+				return lack{why: " beside extra." + m.Name + ", which says it, too (--extra-inputs)"}
+			}
+		}
+		return acts
+	}}
 	tokens       = of("an endpoint type that answers with tokens", func(t *fields.EndpointType) bool { return t.Tokens }, ", which produces no tokens")
 	inputLength  = &need{name: "synthetic data, an endpoint type that takes text, and no sequence_distribution", cell: func(v *view) lack { return first(v, madeLengths, unpaired) }}
-	outputLength = &need{name: "an endpoint type that answers with tokens, and no sequence_distribution", cell: func(v *view) lack {
+	outputLength = &need{name: "an endpoint type that answers with tokens, and no sequence_distribution or length in extra", cell: func(v *view) lack {
 		if f := v.format(); f != nil && f.Verbatim {
 			return lack{why: " on records of the format " + f.Name + ", which are sent as they are"}
 		}
-		return first(v, tokens, unpaired)
+		return first(v, tokens, unpaired, unsaid)
 	}}
 	batched = &need{name: "synthetic data, and an endpoint type that takes text", cell: func(v *view) lack {
 		if w := pooledOnly(v, "prompt_batch_size"); w != acts {
@@ -449,6 +469,13 @@ var (
 			return lack{why: " without a limit (concurrency, in_flight or prefill_concurrency)"}
 		}
 		return acts
+	}}
+	binding = &need{name: "a number below concurrency", cell: func(v *view) lack {
+		most := v.phase.Concurrency
+		if f := v.format(); f == nil && !v.dataset.Made() || f != nil && f.Trees || most == 0 || v.phase.InFlight < most {
+			return acts // a session of a tree may have several requests in flight
+		}
+		return lack{why: " at or above concurrency (" + strconv.Itoa(most) + "), which is reached first"}
 	}}
 	cutShort = &need{name: "requests, and conversations of several turns", cell: func(v *view) lack {
 		switch {

@@ -14,6 +14,7 @@ import (
 	"aiperf.dev/aiperf/internal/compat"
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/loadgen/dataset/format"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -94,7 +95,7 @@ func (a *app) convert(c command, words []string) error {
 	if err := a.environment(p); err != nil {
 		return err
 	}
-	doc, err := schema.Load(schema.Source{File: file, Select: a.selection(p), Assignments: p.Assigns, Command: command, Tags: metrics.Tags(), Look: lookAt})
+	doc, err := schema.Load(schema.Source{File: file, Select: a.selection(p), Assignments: p.Assigns, Command: command, Tags: metrics.Tags(), Look: lookAt, Inline: format.DetectInline})
 	var missing *fs.PathError
 	if errors.As(err, &missing) {
 		return fileError(missing)

@@ -65,7 +65,7 @@ func (a *app) read(command, file string, p *argv.Line) (*schema.Document, error)
 }
 
 func (a *app) open(command, file string, p *argv.Line) (*schema.Document, error) {
-	return schema.Load(schema.Source{File: file, Select: a.selection(p), Assignments: p.Assigns, Command: command, Env: a.env, Tags: metrics.Tags(), RunTags: runTags(), Look: lookAt})
+	return schema.Load(schema.Source{File: file, Select: a.selection(p), Assignments: p.Assigns, Command: command, Env: a.env, Tags: metrics.Tags(), RunTags: runTags(), Look: lookAt, Inline: format.DetectInline})
 }
 
 // lookAt is what the schema may know of a file of records.
@@ -172,7 +172,9 @@ func idleOf(doc *schema.Document, plan *sweep.Plan) schema.Idle {
 	for i, c := range plan.Cells {
 		cells[i] = c.Resolved
 	}
-	return doc.Idle(cells)
+	idle := doc.Idle(cells)
+	idle.Ours = append(idle.Ours, idleLimits(doc.Envelope(), cells)...)
+	return idle
 }
 
 func (a *app) warnOf(errs schema.Errors) {
@@ -209,6 +211,21 @@ func checkVerdictIDs(e schema.Experiment) error {
 		return bad
 	}
 	return nil
+}
+
+// idleLimits are limits of checks that judge none of the runs of cells.
+func idleLimits(e schema.Experiment, cells []*schema.Resolved) (idle schema.Errors) {
+	for _, id := range slices.Sorted(maps.Keys(e.Verdict)) {
+		var why verdict.Of
+		acts := slices.ContainsFunc(cells, func(c *schema.Resolved) bool {
+			why = verdict.Idle(id, e, &c.Benchmark, len(cells))
+			return why == ""
+		})
+		if !acts {
+			idle = append(idle, &schema.Error{Path: "verdict." + id, Message: "has no effect" + string(why)})
+		}
+	}
+	return idle
 }
 
 // planCheck looks at a plan before anything is sent; file is the experiment's own.

@@ -35,7 +35,7 @@ func TestFromIntendedIsOneNumber(t *testing.T) {
 	for _, n := range o.Reports[o.Outcomes[0].Run.ID].Notices {
 		said += n.Text + "\n"
 	}
-	if !strings.Contains(said, "request_latency p99 is ") || !strings.Contains(said, " and "+text+" from schedule") {
+	if !strings.Contains(said, "\nlatency p99 is ") || !strings.Contains(said, " and "+text+" from schedule") {
 		t.Errorf("the notes do not say %s:\n%s", text, said)
 	}
 

@@ -29,25 +29,25 @@ const (
 var harms = []Check{
 	{
 		ID: validity.Lateness, Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms; for rates DEGRADED above 0.02, INVALID above 0.1", Try: "a quieter machine, fewer requests per second, or fewer streams",
-		Kind: Harm, Unit: "ratio", Touches: slices.Concat(fromIntended, good, rates), Reads: "sent, intended and admitted stamps",
+		Kind: Harm, Unit: "ratio", Of: openLoops, Touches: slices.Concat(fromIntended, good, rates), Reads: "sent, intended and admitted stamps",
 		Doc:  "open loop and replay: what late sending adds to a percentile of the latencies from intended, as a share of it, and to the time of sending, by which rates are too low",
 		Read: perPhases(dispatchLateness),
 	},
 	{
 		ID: "offered_rate", Limits: "DEGRADED above 0.02, INVALID above 0.1", Try: "more concurrency, a lower rate, or read it as the server's limit",
-		Kind: Harm, Unit: "ratio", Touches: all, Reads: "the schedule's own count of what was due",
+		Kind: Harm, Unit: "ratio", Of: openLoops, Touches: all, Reads: "the schedule's own count of what was due",
 		Doc:  "share of scheduled requests that were never sent",
 		Read: perPhases(offeredRate),
 	},
 	{
 		ID: "turnaround", Limits: "DEGRADED above 0.02, INVALID above 0.1", Try: "a quieter machine or fewer streams; very short answers need a lower concurrency",
-		Kind: Harm, Unit: "ratio", Touches: slices.Concat(rates, inFlight, fromIntended), Reads: "sent and intended stamps of follow-ups",
+		Kind: Harm, Unit: "ratio", Of: closedLoops, Touches: slices.Concat(rates, inFlight, fromIntended), Reads: "sent and intended stamps of follow-ups",
 		Doc:  "closed loop: mean time from an answer to the next request (without opening a connection), as a share of the mean latency",
 		Read: perPhase(turnaround),
 	},
 	{
 		ID: "concurrency_held", Limits: "DEGRADED below 0.98, INVALID below 0.9", Try: "a quieter machine, fewer streams, or conversations with shorter pauses",
-		Kind: Harm, Unit: "ratio", Touches: append(rates, inFlight...), Reads: "the gauge of requests in flight",
+		Kind: Harm, Unit: "ratio", Of: closedLoops, Touches: append(rates, inFlight...), Reads: "the gauge of requests in flight",
 		Doc:  "closed loop: requests in flight as a share of the requested concurrency, averaged over time from first reaching it to the last send",
 		Read: perPhase(concurrencyHeld),
 	},
@@ -59,7 +59,7 @@ var harms = []Check{
 	},
 	{
 		ID: "coalesced", Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms; gaps are marked above a share of 0.05", Try: "nothing, if the server sends several tokens at once; else a quieter machine",
-		Kind: Harm, Unit: "ratio", Reads: "both ends of the stamps of shared reads",
+		Kind: Harm, Unit: "ratio", Of: streams, Reads: "both ends of the stamps of shared reads",
 		Doc:  "tokens arrived together: width of the range in which a percentile of the ITL lies, as a share of it; else the share of chunks that arrived together, which marks the times between chunks",
 		Read: perPhases(coalesced),
 	},

@@ -52,6 +52,7 @@ type planCheck struct {
 	Limits  string
 	Try     string
 	Touches []string
+	Of      Of
 	Read    func(*PlanEvidence) []Reading
 }
 
@@ -85,7 +86,7 @@ var planChecks = []planCheck{
 	},
 	{
 		ID: "interval", Limits: "noted above 0.05", Try: "more trials (multi_run.num_runs), longer runs, or a quieter machine",
-		Kind: Precision, Unit: "ratio", Doc: "half the width of the interval over trials, as a share of the mean; the widest of the metrics that gates, SLOs or the ranking use",
+		Kind: Precision, Unit: "ratio", Of: trials, Doc: "half the width of the interval over trials, as a share of the mean; the widest of the metrics that gates, SLOs or the ranking use",
 		Read: func(e *PlanEvidence) []Reading {
 			var out []Reading
 			for _, c := range e.Cells {
@@ -107,13 +108,13 @@ var planChecks = []planCheck{
 	},
 	{
 		ID: "stamps", Limits: "DEGRADED above 0", Try: "measure the runs with the program's stamps again: --redo",
-		Kind: Harm, Unit: "runs", Touches: slices.Concat(firstToken, wholeAnswer, gaps),
+		Kind: Harm, Unit: "runs", Of: severalRuns, Touches: slices.Concat(firstToken, wholeAnswer, gaps),
 		Doc:  "runs with this program's own arrival stamps, if other runs of the plan have the kernel's; the delay of such stamps is in their difference",
 		Read: mixedStamps,
 	},
 	{
 		ID: "drift", Limits: "DEGRADED above 0.03", Try: "find what changed (clocks, neighbours, the server's cache), then run again",
-		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Doc: "change of the median latency from the first trial to the last, as a mean over cells: the server or the machine changed; 0 if chance explains it",
+		Kind: Workload, Unit: "ratio", Of: trials, Touches: append(firstToken, wholeAnswer...), Doc: "change of the median latency from the first trial to the last, as a mean over cells: the server or the machine changed; 0 if chance explains it",
 		Read: func(e *PlanEvidence) []Reading {
 			var cells [][]float64
 			for _, c := range e.Cells {
@@ -124,7 +125,7 @@ var planChecks = []planCheck{
 	},
 	{
 		ID: "sentinel", Limits: "DEGRADED above 0.03", Try: "find what changed (clocks, neighbours, the server's cache), then run again",
-		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Doc: "largest change of the median latency between runs of one workload at the start, in the middle and at the end of the plan; 0 if chance explains it",
+		Kind: Workload, Unit: "ratio", Of: sentinels, Touches: append(firstToken, wholeAnswer...), Doc: "largest change of the median latency between runs of one workload at the start, in the middle and at the end of the plan; 0 if chance explains it",
 		Read: sentinelMoved,
 	},
 	{
@@ -134,13 +135,13 @@ var planChecks = []planCheck{
 	},
 	{
 		ID: "warmup", Limits: "DEGRADED above 0.05", Try: "a longer warmup phase (warmup: {requests: …}, --warmup-request-count)",
-		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...),
+		Kind: Workload, Unit: "ratio", Of: trials, Touches: append(firstToken, wholeAnswer...),
 		Doc:  "fall of the median latency from the first half of a run to the second, over the trials of a cell: the server was still warming up; 0 if chance explains it",
 		Read: func(e *PlanEvidence) []Reading { return e.moved(-1) },
 	},
 	{
 		ID: "stationary", Limits: "DEGRADED above 0.05", Try: "see backlog; a longer warmup phase does not help where latency rises",
-		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...),
+		Kind: Workload, Unit: "ratio", Of: trials, Touches: append(firstToken, wholeAnswer...),
 		Doc:  "rise of the median latency from the first half of a run to the second, over the trials of a cell; backlog says whether the load is too high; 0 if chance explains it",
 		Read: func(e *PlanEvidence) []Reading { return e.moved(1) },
 	},

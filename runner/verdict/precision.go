@@ -5,13 +5,13 @@ package verdict
 var precisions = []Check{
 	{
 		ID: "tail_samples", Limits: "none: it marks percentiles", Try: "more requests per run",
-		Kind: Precision, Unit: "requests", Reads: "latencies in order of intended time",
+		Kind: Precision, Unit: "requests", Of: nothing, Reads: "latencies in order of intended time",
 		Doc:  "effective number of answers; a percentile that needs more is marked",
 		Read: perPhase(tailSamples),
 	},
 	{
 		ID: "settling", Limits: "none: it is described", Try: "several trials show whether this is usual",
-		Kind: Precision, Unit: "ratio", Reads: "latencies in order of intended time",
+		Kind: Precision, Unit: "ratio", Of: nothing, Reads: "latencies in order of intended time",
 		Doc:  "change of the median latency from the first half of a run to the second, and the part that MSER-5 would leave out; described, not judged",
 		Read: perPhase(settling),
 	},

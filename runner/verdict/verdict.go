@@ -101,6 +101,7 @@ type Check struct {
 	Limits  string   // what each verdict takes, unless the experiment sets its own
 	Try     string   // what helps, as a rule
 	Touches []string // the metrics that it makes doubtful
+	Of      Of       // what it judges, where not every run
 	Whole   bool     // it holds counts against the records, and says nothing where some were lost: sink does
 	Read    func(*Evidence) []Reading
 }

@@ -32,13 +32,13 @@ var workloads = []Check{
 	},
 	{
 		ID: "admission_wait", Limits: "DEGRADED above 0.01", Try: "raise concurrency, or use the latencies from schedule",
-		Kind: Workload, Unit: "ratio", Touches: slices.Concat(rates, outcomes, firstToken, wholeAnswer), Reads: "admitted and intended stamps",
+		Kind: Workload, Unit: "ratio", Of: openLoops, Touches: slices.Concat(rates, outcomes, firstToken, wholeAnswer), Reads: "admitted and intended stamps",
 		Doc:  "share of due requests that waited more than 1 ms for a slot (turns of users: for the answer before them), as in a closed loop",
 		Read: perPhase(admissionWait),
 	},
 	{
 		ID: validity.Backlog, Limits: "DEGRADED above 0.095, and above what chance explains", Try: keepUpTry,
-		Kind: Workload, Unit: "ratio", Touches: overloaded, Reads: "when requests were due and when they ended",
+		Kind: Workload, Unit: "ratio", Of: openLoops, Touches: overloaded, Reads: "when requests were due and when they ended",
 		Doc:  "open loop at a constant rate: share of requests that were waiting when the last one was due, beyond what the early answers explain; over trials the mean decides",
 		Read: perPhase(backlog),
 	},
@@ -56,13 +56,13 @@ var workloads = []Check{
 	},
 	{
 		ID: "streamed", Limits: "DEGRADED above 0", Try: "leave out --streaming, or find what keeps the server from streaming (a proxy that buffers, stream: false in the body)",
-		Kind: Workload, Unit: "ratio", Touches: append(firstToken, gaps...), Reads: "whether an answer came as a stream",
+		Kind: Workload, Unit: "ratio", Of: streams, Touches: append(firstToken, gaps...), Reads: "whether an answer came as a stream",
 		Doc:  "share of answers that came in one piece although streaming was requested; their time to first token is that of the whole answer",
 		Read: streamed,
 	},
 	{
 		ID: "held_open", Limits: "DEGRADED above 0.1", Try: "find what keeps the answers open: the server, or a proxy before it",
-		Kind: Workload, Unit: "ratio", Touches: rates, Reads: "when the last content came and when the answer ended",
+		Kind: Workload, Unit: "ratio", Of: closedLoops, Touches: rates, Reads: "when the last content came and when the answer ended",
 		Doc:  "closed loop: how long answers were kept open after their last content, as a share of the mean latency: their slots wait for the end",
 		Read: perPhase(heldOpen),
 	},

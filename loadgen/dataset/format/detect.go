@@ -2,6 +2,7 @@ package format
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -48,6 +49,17 @@ func Detect(path string) (Found, error) {
 		return Found{}, err
 	}
 	return found, nil
+}
+
+// DetectInline is the format of records that stand in an experiment, "" where none is
+// recognised.
+func DetectInline(records []json.RawMessage) string {
+	sample, err := sampleOf(func(f func(files.Record) error) error { return files.EachInline(records, f) })
+	if err != nil {
+		return ""
+	}
+	found, _ := detect(sample) //nolint:errcheck // it is refused when it is played
+	return found.Format
 }
 
 // sampleOf are the first records that can be read. When none can, what is wrong with the first
