@@ -130,7 +130,7 @@ func TestSteadyRatesCountParts(t *testing.T) {
 		{"goodput", sum / 0.010},
 		{"output_token_throughput", (2*sum + 1) / 0.010},
 		{"request_latency", (5 + 7 + 9 + 10 + 10 + 10 + 9 + 8) / sum}, // ms inside, for each delivered inside
-		{"request_count", 3}, // sent at 5, 6 and 7 ms, as the latencies are
+		{"request_count", 3},                                          // sent at 5, 6 and 7 ms, as the latencies are
 		{"cut_request_count", 2},
 		{"unsent_request_count", 1},
 		{"good_request_fraction", 3.0 / 6},
