@@ -23,7 +23,7 @@ func Topics() []Topic {
 		{"limits", "which requests are good, and gates", []string{"Goodput"}},
 		{"trials", "sweeps, repeated runs, searches, budgets", []string{"Multi-Run"}},
 		{"results", "files, tables, charts, the console, exit codes", []string{"Output", "HTTP Trace", "UI"}},
-		{"program", "messages of the program, and what it does not collect", []string{"Service", "Workers", "Server Metrics", "GPU Telemetry"}},
+		{"program", "messages of the program, and what it collects beside the load", []string{"Service", "Workers", "Server Metrics", "GPU Telemetry", "Network Latency"}},
 	}
 }
 
