@@ -177,8 +177,12 @@ var (
 		return unless(slices.ContainsFunc(v.body.Endpoint.URLs, func(u string) bool { return !strings.HasPrefix(u, "grpc") }), " on gRPC, which is HTTP/2")
 	}}
 	keyed = &need{name: "no header that carries a key of its own", cell: func(v *view) lack {
+		carries := "Authorization"
+		if t := v.endpoint(); t != nil && t.KeyHeader != "" {
+			carries = t.KeyHeader
+		}
 		for _, h := range v.body.Endpoint.Headers {
-			if strings.EqualFold(h.Name, "Authorization") && v.body.Endpoint.Type != "messages" {
+			if strings.EqualFold(h.Name, carries) {
 				return lack{why: " beside the header " + h.Name + ", which takes its place (--header)"}
 			}
 		}
@@ -341,6 +345,12 @@ var (
 
 func warmsUp(b *Benchmark) bool {
 	return slices.ContainsFunc(b.Phases, func(p Phase) bool { return p.Kind == "warmup" })
+}
+
+// Closed tells whether no clock says when the phase sends.
+func (p Phase) Closed() bool {
+	t := fields.PhaseNamed(p.Type)
+	return t != nil && t.Closed
 }
 
 func ranks(t *fields.EndpointType) bool { return t.Ranks }

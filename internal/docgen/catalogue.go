@@ -37,7 +37,7 @@ func FromGo() Catalogues {
 			Name: e.Type, Streams: e.CanStream, StreamsRPC: e.CanStream || e.RPCStreamPath != "", Tokens: e.ProducesTokens, Text: e.TakesText,
 			Ranks: e.Ranks, System: e.TakesSystem, LegacyMaxTokens: e.LegacyMaxTokens, Files: strings.HasPrefix(e.ContentType, "multipart/"),
 			Images: e.Takes&endpoint.Images != 0, Audio: e.Takes&endpoint.Audios != 0, Video: e.Takes&endpoint.Videos != 0,
-			UsageAsked: e.UsageAsked, Templated: e.Messages != nil, Settings: e.Settings,
+			UsageAsked: e.UsageAsked, Templated: e.Messages != nil, KeyHeader: e.KeyHeader, Settings: e.Settings,
 		})
 	}
 	for _, t := range dataset.Types() {

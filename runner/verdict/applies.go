@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"aiperf.dev/aiperf/schema"
-	"aiperf.dev/aiperf/schema/fields"
 )
 
 // Of is what a check judges: how "has no effect" goes on where there is none of it.
@@ -45,8 +44,7 @@ func Idle(id string, e schema.Experiment, body *schema.Benchmark, cells int) Of 
 func (o Of) given(e schema.Experiment, body *schema.Benchmark, cells int) bool {
 	loop := func(closed bool) bool {
 		return slices.ContainsFunc(body.Phases, func(p schema.Phase) bool {
-			t := fields.PhaseNamed(p.Type)
-			return p.Kind != "warmup" && (t == nil || t.Closed == closed)
+			return p.Kind != "warmup" && p.Closed() == closed
 		})
 	}
 	switch o {

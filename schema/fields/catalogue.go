@@ -24,6 +24,7 @@ type EndpointType struct {
 	Video           bool     // takes videos
 	UsageAsked      bool     // reports usage in a stream where it is asked to
 	Templated       bool     // hands messages to the model's chat template
+	KeyHeader       string   // that carries a key; "": Authorization
 	Settings        []string // fields of an endpoint that only some types take, and this one does
 }
 

@@ -6,7 +6,7 @@ var endpointTypes = []EndpointType{
 	{Name: "chat", Streams: true, StreamsRPC: true, Tokens: true, Text: true, System: true, LegacyMaxTokens: true, Images: true, Audio: true, Video: true, UsageAsked: true, Templated: true},
 	{Name: "completions", Streams: true, StreamsRPC: true, Tokens: true, Text: true, UsageAsked: true},
 	{Name: "responses", Streams: true, StreamsRPC: true, Tokens: true, Text: true, System: true, Images: true, Audio: true, UsageAsked: true},
-	{Name: "messages", Streams: true, StreamsRPC: true, Tokens: true, Text: true, System: true, Images: true},
+	{Name: "messages", Streams: true, StreamsRPC: true, Tokens: true, Text: true, System: true, Images: true, KeyHeader: "x-api-key"},
 	{Name: "embeddings", Text: true},
 	{Name: "nim_embeddings", Text: true, Images: true},
 	{Name: "chat_embeddings", Text: true, System: true, LegacyMaxTokens: true, Images: true, Audio: true, Video: true},
