@@ -263,7 +263,9 @@ func (r *Report) signs(c *decide.CellResult, legend *marks) string {
 // legend says what the signs of a table mean, and what to type where one can be removed.
 func (r *Report) legend(s *sheet, t *grid, m *marks) {
 	var parts []string
+	most := r.folded == mostFolds // only marks that change a decision
 	switch {
+	case most:
 	case t.shows("±"):
 		parts = append(parts, fmt.Sprintf("± %.0f %% interval", 100*r.Results.Level))
 	case t.shows("["):
@@ -272,10 +274,10 @@ func (r *Report) legend(s *sheet, t *grid, m *marks) {
 	if m.ms {
 		parts = append(parts, "times in ms")
 	}
-	if m.front {
+	if m.front && !most {
 		parts = append(parts, "* no row is better in both "+r.objectives())
 	}
-	if m.knee {
+	if m.knee && !most {
 		parts = append(parts, "knee: more load adds latency")
 	}
 	if m.wide {
@@ -287,7 +289,7 @@ func (r *Report) legend(s *sheet, t *grid, m *marks) {
 	} else {
 		parts = append(parts, doubted...)
 	}
-	if line := m.indicative(r.folded > 0); line != "" {
+	if line := m.indicative(r.folded > 0); line != "" && !(most && len(doubted) > 0) {
 		parts = append(parts, line)
 	}
 	s.phrases(parts)

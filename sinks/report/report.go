@@ -142,7 +142,7 @@ func (r *Report) screen() string {
 			more = " (more columns)"
 		}
 	}
-	if r.Limit != "" {
+	if r.Limit != "" && r.folded < mostFolds {
 		name := "server"
 		if r.Full != nil {
 			name = "Server"
@@ -201,8 +201,8 @@ func (r *Report) answer() (out []string) {
 		return r.searchSentences()
 	}
 	if len(r.Results.Comparisons) == 0 {
-		out = r.BestSentences()
-		if line := r.beside(); line != "" {
+		out = r.bestSentences(r.folded > 0)
+		if line := r.beside(); line != "" && r.folded == 0 {
 			out = append(out, line)
 		}
 		return out
@@ -248,11 +248,11 @@ func (r *Report) doubts(s *sheet) {
 			d.Detail, _, _ = strings.Cut(d.Detail, "; because ")
 		}
 		s.wrapped(word, d.sentence(r.Runs))
-		if d.Try != "" {
+		if d.Try != "" && (r.folded < mostFolds || len(r.Doubts) == 1) {
 			s.wrapped("  try ", d.Try)
 		}
 	}
-	if holds := r.whatHolds(); holds != "" && (len(r.Spoiled) == 0 || r.folded < withoutCauses) {
+	if holds := r.whatHolds(); holds != "" && r.folded < mostFolds && (len(r.Spoiled) == 0 || r.folded < withoutCauses) {
 		s.wrapped("  ", holds)
 	}
 	for i, line := range r.Spoiled {

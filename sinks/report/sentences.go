@@ -62,7 +62,11 @@ const mostBest = 3
 // BestSentences say which cell is best: of each kind of work by itself, the same answer
 // once. Under limits they are about the cells that keep them. Beside a comparison only
 // what is shown is told: what stays open was not asked.
-func (r *Report) BestSentences() (out []string) {
+func (r *Report) BestSentences() []string { return r.bestSentences(false) }
+
+// bestSentences are short where a screen is folded: which cells, of how much work it is
+// not known, and no reasons.
+func (r *Report) bestSentences(short bool) (out []string) {
 	best := r.asked()
 	if len(r.Results.Comparisons) > 0 {
 		return r.bestBeside(best)
@@ -81,6 +85,10 @@ func (r *Report) BestSentences() (out []string) {
 			for i, b := range of[q] {
 				of[q][i].Said = cmp.Or(b.Lead, b.Said)
 			}
+		}
+		if short {
+			out = append(out, shortBest(q, of[q]))
+			continue
 		}
 		out = append(out, foldedBest(q, of[q]))
 	}
@@ -180,6 +188,39 @@ func foldedBest(question string, best []decide.Best) string {
 		return question + " " + strings.Join(parts, "; ")
 	}
 	return question + ": " + strings.Join(parts, "; ")
+}
+
+// shortBest names the best cells, each with the work that it is best at.
+func shortBest(question string, best []decide.Best) string {
+	var said []string
+	at := map[string][]string{}
+	for _, b := range best {
+		answer := b.Brief()
+		if at[answer] == nil {
+			said = append(said, answer)
+		}
+		at[answer] = append(at[answer], b.Work)
+	}
+	for i, s := range said {
+		if work := some(once(at[s]), mostBest); work != "" {
+			said[i] += " at " + work
+		}
+	}
+	return question + ": " + strings.Join(said, "; ")
+}
+
+// once leaves out what kinds of work begin with where the one before begins so too: "isl
+// 64", "256" and "512".
+func once(work []string) (out []string) {
+	last := ""
+	for _, w := range work {
+		name, value, ok := strings.Cut(w, " ")
+		if ok && name == last && !strings.Contains(value, ",") {
+			w = value
+		}
+		out, last = append(out, w), name
+	}
+	return out
 }
 
 // workSentence says that rows of different work are not ranked.
@@ -433,7 +474,9 @@ func (r *Report) gatesSentence(short bool) string {
 	if missed > 0 && yet+never > 0 { // without, the rest are missed
 		said += fmt.Sprintf(", %d missed", missed)
 	}
-	if yet > 0 {
+	if short && yet+never > 0 {
+		said, never = said+fmt.Sprintf(", %d open", yet+never), 0
+	} else if yet > 0 {
 		said += fmt.Sprintf(", %d not decided yet", yet)
 		if !short {
 			said += fmt.Sprintf(" (limit inside the %.0f %% interval)", 100*r.Results.Level)

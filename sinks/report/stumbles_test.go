@@ -166,7 +166,9 @@ func TestABusyMachinesScreenIsFolded(t *testing.T) {
 	rng := rand.New(rand.NewPCG(22, 5))
 	checks := []string{"coalesced", "turnaround", "scheduling_delay", "late"}
 	for range 30 {
-		r := crowded(t, rng, checks)
+		r := crowded(t, rng, checks,
+			"sweep={parameters: {dataset.isl: [64, 256], phases.profiling.concurrency: [1, 4], endpoint: [{label: baseline, url: http://a}, {label: candidate, url: http://b}]}}",
+			"compare={axis: endpoint, metrics: [time_to_first_token.p50, inter_token_latency.p50]}", `gates=["time_to_first_token.p99 < 250", "error_rate == 0"]`)
 		var b strings.Builder
 		if err := r.WriteConsole(&b); err != nil {
 			t.Fatal(err)
@@ -181,12 +183,10 @@ func TestABusyMachinesScreenIsFolded(t *testing.T) {
 	}
 }
 
-// crowded is a comparison over four workloads with random doubts about its numbers.
-func crowded(t *testing.T, rng *rand.Rand, checks []string) *Report {
+// crowded is a plan with random doubts about its numbers.
+func crowded(t *testing.T, rng *rand.Rand, checks []string, sets ...string) *Report {
 	t.Helper()
-	plan := sweeptest.PlanOf(t, "multi_run.num_runs=5", "benchmark.endpoint.streaming=true", "benchmark.slos={time_to_first_token: 100, inter_token_latency: 10}",
-		"sweep={parameters: {dataset.isl: [64, 256], phases.profiling.concurrency: [1, 4], endpoint: [{label: baseline, url: http://a}, {label: candidate, url: http://b}]}}",
-		"compare={axis: endpoint, metrics: [time_to_first_token.p50, inter_token_latency.p50]}", `gates=["time_to_first_token.p99 < 250", "error_rate == 0"]`)
+	plan := sweeptest.PlanOf(t, append(sets, "multi_run.num_runs=5", "benchmark.endpoint.streaming=true", "benchmark.slos={time_to_first_token: 100, inter_token_latency: 10}")...)
 	plan.Experiment.AllowInvalid = true
 	if err := decide.CheckGates(plan, metrics.Tags()); err != nil {
 		t.Fatal(err)
@@ -233,4 +233,27 @@ func crowded(t *testing.T, rng *rand.Rand, checks []string) *Report {
 	}
 	r.Results = decide.Aggregate(plan, outcomes)
 	return r
+}
+
+// A matrix of eighteen cells has thirty lines, and each gate that is missed is named with
+// its value, however much is in doubt (issue 22).
+func TestABusyMachinesMatrixIsFolded(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(22, 6))
+	for range 10 {
+		r := crowded(t, rng, []string{"coalesced", "turnaround", "late"},
+			"sweep={parameters: {dataset.isl: [64, 256, 512], phases.profiling.concurrency: [1, 2, 4, 8, 12, 16]}}", `gates=["time_to_first_token.p99 < 15", "error_rate == 0"]`)
+		r.Limit = "The client did not bring the load (6 of 18 cells); prompts take the server's time (7 of 18 cells); what limits the server is not known (5 of 18 cells)."
+		var b strings.Builder
+		if err := r.WriteConsole(&b); err != nil {
+			t.Fatal(err)
+		}
+		got := b.String()
+		if n := strings.Count(got, "\n"); n > len(r.Results.Cells)+linesBeyond {
+			t.Fatalf("%d lines:\n%s", n, got)
+		}
+		if r.Results.GatesMissed > 0 && !strings.Contains(got, "✗ TTFT p99 < 15 ms    ") {
+			t.Fatalf("a missed gate is not named:\n%s", got)
+		}
+	}
 }

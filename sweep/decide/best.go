@@ -55,6 +55,21 @@ func (b Best) Sentence() string {
 	return said
 }
 
+// Brief is the answer without its reasons: "concurrency 8 (400 tok/s)", "not decided yet".
+func (b Best) Brief() string {
+	switch {
+	case b.Cell == nil && len(b.MayBe) == 0 && b.Limits:
+		return "no cell"
+	case b.Shown && b.Cell != nil:
+		return fmt.Sprintf("%s (%s)", nameOf(b.Cell), leaders(b.Objective, []*CellResult{b.Cell})[0].text(b.Objective))
+	case b.Tie:
+		return "a tie, " + some(b.MayBe)
+	case len(b.MayBe) == 0:
+		return "in doubt"
+	}
+	return "not decided yet"
+}
+
 // Untested says that the cell has the highest load of all, so that a better one may lie
 // beyond; "" where it does not.
 func (b Best) Untested() string {
