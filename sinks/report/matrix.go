@@ -368,6 +368,11 @@ func (r *Report) conclusions(s *sheet) {
 		s.note("limits", line)
 	}
 	r.gates(s)
+	if r.folded == 0 {
+		for _, line := range r.bestReasons() {
+			s.wrapped("", line)
+		}
+	}
 }
 
 // wanted is how many trials may show a best cell, of the answers that are told; 0 where

@@ -53,7 +53,7 @@ func (r *Report) Sentences() (out []string) {
 	if r.Limit != "" {
 		out = append(out, r.Limit)
 	}
-	return out
+	return append(out, r.bestReasons()...)
 }
 
 // mostBest is how many kinds of work are answered one by one.
@@ -71,31 +71,61 @@ func (r *Report) bestSentences(short bool) (out []string) {
 	if len(r.Results.Comparisons) > 0 {
 		return r.bestBeside(best)
 	}
-	var questions []string
-	of := map[string][]decide.Best{}
-	for _, b := range best {
+	questions, of := r.questions()
+	for _, q := range questions {
+		if short || long(q, of[q]) {
+			out = append(out, shortBest(q, of[q]))
+		} else {
+			out = append(out, foldedBest(q, of[q]))
+		}
+	}
+	if s := r.workSentence(); s != "" {
+		out = append(out, s)
+	}
+	return out
+}
+
+// bestReasons say of several kinds of work at length what BestSentences say in few words.
+func (r *Report) bestReasons() (out []string) {
+	if len(r.Results.Comparisons) > 0 {
+		return nil
+	}
+	questions, of := r.questions()
+	for _, q := range questions {
+		if long(q, of[q]) {
+			out = append(out, foldedBest(q, of[q]))
+		}
+	}
+	return out
+}
+
+// questions are what is asked, each with the answer for every kind of work. Of several
+// each by how much is in the table.
+func (r *Report) questions() (questions []string, of map[string][]decide.Best) {
+	of = map[string][]decide.Best{}
+	for _, b := range r.asked() {
 		if q := b.Question(); of[q] == nil {
 			questions = append(questions, q)
 		}
 		of[b.Question()] = append(of[b.Question()], b)
 	}
 	for _, q := range questions {
-		if len(of[q]) > 1 { // of several kinds of work each by how much is in the table
-			of[q] = slices.Clone(of[q])
-			for i, b := range of[q] {
+		for i, b := range of[q] {
+			if len(of[q]) > 1 {
 				of[q][i].Said = cmp.Or(b.Lead, b.Said)
 			}
 		}
-		if short {
-			out = append(out, shortBest(q, of[q]))
-			continue
-		}
-		out = append(out, foldedBest(q, of[q]))
 	}
-	if s := r.workSentence(); s != "" {
-		out = append(out, s)
-	}
-	return out
+	return questions, of
+}
+
+// longestAnswer is how long a first sentence may be.
+const longestAnswer = 160
+
+// long tells whether the answers for several kinds of work, with their reasons, would make
+// too long a first sentence.
+func long(question string, best []decide.Best) bool {
+	return len(best) > 1 && words.Width(foldedBest(question, best)) > longestAnswer
 }
 
 // bestBeside are the cells that are shown to be best, beside comparisons: each once,

@@ -48,7 +48,11 @@ func Catalogue() []Row {
 // something changed, how much load can be promised, when it gets slow, how long the tails
 // are. Nil where none can.
 func Telling(d *Data) *draw.Chart {
-	for _, id := range []string{"change", "good-share", "latency-vs-load", "ecdf"} {
+	order := []string{"change", "good-share", "latency-vs-load", "ecdf"}
+	if len(d.Cells) == 1 { // its figures stand beside the picture
+		order = []string{"ecdf", "good-share"}
+	}
+	for _, id := range order {
 		r, err := Find(id)
 		if err != nil {
 			continue // TestCatalogue: each is there
@@ -112,8 +116,13 @@ func dots(panels []draw.Panel) (most int) {
 			}
 			n += len(s.Points)
 		}
-		if len(panels[i].Rows) > 0 {
-			return 0
+		for _, r := range panels[i].Rows {
+			if !r.Heading && !math.IsNaN(r.Low) { // an interval is more than a dot
+				return 0
+			}
+			if !r.Heading {
+				n++
+			}
 		}
 		most = max(most, n)
 	}

@@ -44,7 +44,9 @@ func compose(d *chart.Data, said []string) (*Page, error) {
 	}
 	answers, scope := Answers(d, said)
 	p.Scope = scope
-	if s := failures(errs, d.Requests.Total); s != "" {
+	if s := failures(errs, d.Requests.Total); s != "" && 2*failing(errs) > d.Requests.Total && !d.AllFailed() {
+		answers = append([]string{s}, answers...) // the figures are of the few others
+	} else if s != "" {
 		answers = append(answers, s)
 	}
 	for i, s := range answers { // a number and its unit stay on one line
@@ -456,7 +458,7 @@ func thin(c *draw.Chart, most, ofSlot int) *draw.Chart {
 	if !cut {
 		rest = c.Footer
 	}
-	out.Footer = "the first " + words.Whole(int64(end)) + cutMark + rest
+	out.Footer = "the first " + words.Number(end) + cutMark + rest
 	return &out
 }
 

@@ -169,6 +169,14 @@ func alike(message string) string { return digits.ReplaceAllString(message, "0")
 // failuresMost is how many kinds of failures stand above the table.
 const failuresMost = 3
 
+// failing is how many requests failed.
+func failing(list []failed) (n int) {
+	for _, f := range list {
+		n += f.measured
+	}
+	return n
+}
+
 // failures says of all cells together how many requests failed, and with what
 // words most of them.
 func failures(list []failed, total int) string {

@@ -89,10 +89,7 @@ func asked(dirs []string) (kinds, servers []string) {
 // tiles are the figures of the head: what changed between two systems, or those of the
 // cell that the answer names, or their range, and how many requests failed.
 func (p *Page) tiles(d *chart.Data, errs []failed) {
-	failing, total := 0, d.Requests.Total
-	for _, f := range errs {
-		failing += f.measured
-	}
+	failing, total := failing(errs), d.Requests.Total
 	switch changes := d.Changes(); {
 	case d.AllFailed():
 	case len(changes) > 0:
@@ -116,6 +113,10 @@ func (p *Page) changed(list []chart.Change) {
 		n := i + 1
 		for n < len(list) && list[n].Metric == list[i].Metric {
 			n++
+		}
+		if list[i].Metric == metrics.Series(metrics.ErrorRate, "") { // they have a tile of their own
+			i = n
+			continue
 		}
 		low, high, better, worse, equal, found := math.Inf(1), math.Inf(-1), 0, 0, 0, 0
 		for k := range list[i:n] {
