@@ -62,7 +62,7 @@ func TestRecipe(t *testing.T) {
 			cmd.Dir, cmd.Env = dir, append(os.Environ(), "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "job.md"))
 			out, err := cmd.CombinedOutput()
 			got, says := diag.Code(cmd.ProcessState.ExitCode()), c.says
-			if got == diag.Invalid && strings.Contains(string(out), "no decision between old and new") {
+			if got == diag.Invalid && strings.Contains(string(out), "No decision between old and new") {
 				says = ": UNDECIDED" // a busy machine sends late, and cannot find a change of 10 %
 			} else if got != c.code {
 				t.Fatalf("exit code %d (%v), want %d\n%s", got, err, c.code, out)

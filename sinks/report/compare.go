@@ -159,9 +159,9 @@ func (c Comparison) Headline() string {
 	case o == decide.NotWorse:
 		said = fmt.Sprintf("%s is not worse than %s by more than %s", a, b, c.margins())
 	case len(c.Blind()) > 0:
-		said = fmt.Sprintf("no decision between %s and %s: %s", b, a, c.tooCoarse())
+		said = fmt.Sprintf("No decision between %s and %s: %s", b, a, c.tooCoarse())
 	case c.Trials == 1:
-		said = fmt.Sprintf("no decision between %s and %s: with one trial of each, no difference can be told from chance; measure both with --num-profile-runs 5", b, a)
+		said = fmt.Sprintf("No decision between %s and %s: with one trial of each, no difference can be told from chance; measure both with --num-profile-runs 5", b, a)
 	default:
 		said = c.openSentence(a, b)
 	}
@@ -191,13 +191,13 @@ func (c Comparison) openSentence(a, b string) string {
 	}
 	switch {
 	case yet != "" && never != "":
-		return fmt.Sprintf("not decided yet between %s and %s: open in %s, cannot be compared in %s", b, a, yet, never)
+		return fmt.Sprintf("Not decided yet between %s and %s: open in %s, cannot be compared in %s", b, a, yet, never)
 	case never != "":
 		return fmt.Sprintf("%s and %s cannot be compared in %s", b, a, never)
 	case yet != "":
-		return fmt.Sprintf("not decided yet between %s and %s: open in %s", b, a, yet)
+		return fmt.Sprintf("Not decided yet between %s and %s: open in %s", b, a, yet)
 	}
-	return fmt.Sprintf("no decision between %s and %s", b, a)
+	return fmt.Sprintf("No decision between %s and %s", b, a)
 }
 
 // comparative is the word for rows of one outcome: of speed alone it is faster or slower.

@@ -110,7 +110,7 @@ func TestComparisonInASentence(t *testing.T) {
 	says("before and after| cannot be compared in out tok/s: UNDECIDED", "out tok/s cannot be decided")
 	further.Key, further.Outcome = c.Rows[0].Key, decide.Unclear
 	c.Rows = append(c.Rows, further)
-	says("not decided yet between before and after|: open in out tok/s, cannot be compared in out tok/s: UNDECIDED", "out tok/s not decided yet")
+	says("Not decided yet between before and after|: open in out tok/s, cannot be compared in out tok/s: UNDECIDED", "out tok/s not decided yet")
 }
 
 // The two sides can be told apart at every width, and the change is there at every width.

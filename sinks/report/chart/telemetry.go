@@ -91,7 +91,11 @@ func stripOf(metric, unit, collector string) (strip, bool) {
 	all := telemetries.Words()
 	for _, m := range telemetries.Means(metric) {
 		if i := slices.IndexFunc(all, func(w telemetries.Word) bool { return w.Name == m.Word }); all[i].Type == telemetries.Gauge {
-			return strip{i, "server: " + all[i].Name + " (" + all[i].Unit + ")", true}, true
+			label := "server: " + all[i].Name
+			if unit := all[i].Unit; unit != "requests" { // running and waiting are of nothing else, and the name is as high as the strip
+				label += " (" + unit + ")"
+			}
+			return strip{i, label, true}, true
 		}
 	}
 	metric = metricWords.Replace(metric)
