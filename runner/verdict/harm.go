@@ -58,7 +58,7 @@ var harms = []Check{
 		Read: stampError,
 	},
 	{
-		ID: "coalesced", Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms; gaps are marked above a share of 0.05", Try: "nothing, if the server sends several tokens at once; else a quieter machine",
+		ID: "coalesced", Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms; gaps are marked above a share of 0.05", Try: "a quieter machine; nothing, if the server sends several tokens at once",
 		Kind: Harm, Unit: "ratio", Of: streams, Reads: "both ends of the stamps of shared reads",
 		Doc:  "tokens arrived together: width of the range in which a percentile of the ITL lies, as a share of it; else the share of chunks that arrived together, which marks the times between chunks",
 		Read: perPhases(coalesced),
@@ -352,7 +352,7 @@ func coalesced(p *PhaseEvidence) []Reading {
 	if p.Chunks == 0 {
 		return nil
 	}
-	const try = "nothing, if the server sends several tokens at once; else a quieter machine"
+	const try = "a quieter machine; nothing, if the server sends several tokens at once"
 	share := float64(p.Coalesced) / float64(p.Chunks)
 	out := []Reading{{
 		Value: share, Warn: mostShared, Fail: never, Mild: true, Touches: []string{metrics.InterChunkLatency, metrics.TimeToSecondToken},

@@ -43,7 +43,7 @@ func (c Comparison) WriteConsole(w io.Writer, how Screen) error {
 	if how.All {
 		more = ""
 	}
-	c.table(s, more)
+	c.table(s, more, false)
 	_, err := io.WriteString(w, words.Clean(s.String()))
 	return err
 }
@@ -68,8 +68,9 @@ func (c Comparison) load() string {
 }
 
 // table is a block per cell with a row per metric, and the remarks on them. more is where
-// the rows are that decide nothing; "" shows them.
-func (c Comparison) table(s *sheet, more string) {
+// the rows are that decide nothing; "" shows them. short leaves out what the intervals
+// hold.
+func (c Comparison) table(s *sheet, more string, short bool) {
 	hidden, all := 0, more == ""
 	var rows []decide.Row
 	for _, r := range c.all() {
@@ -91,7 +92,7 @@ func (c Comparison) table(s *sheet, more string) {
 		c.block(rows[:n], s.width).write(s)
 		rows = rows[n:]
 	}
-	for _, line := range c.remarks(hidden, more) {
+	for _, line := range c.remarks(hidden, more, short) {
 		s.wrapped("", line)
 	}
 }
@@ -387,15 +388,15 @@ func (c Comparison) basis() string {
 // remarks say what is not shown, how small a change the test finds, and what would
 // decide what is open. hidden is how many rows are left out, and more where they are; ""
 // that none is.
-func (c Comparison) remarks(hidden int, more string) []string {
+func (c Comparison) remarks(hidden int, more string, short bool) []string {
 	var first []string
 	if hidden > 0 {
 		first = append(first, words.Count(hidden, "more row")+" "+more)
 	}
-	if line := c.levels(); line != "" {
+	if line := c.levels(); line != "" && !short {
 		first = append(first, line)
 	}
-	if line := c.finds(); line != "" {
+	if line := c.finds(); line != "" && !short {
 		first = append(first, line)
 	}
 	var out, notes []string
@@ -405,8 +406,15 @@ func (c Comparison) remarks(hidden int, more string) []string {
 	for _, r := range c.Primary() {
 		if r.Note != "" && !slices.Contains(notes, r.Note) {
 			notes = append(notes, r.Note)
-			out = append(out, shortName(r)+" "+remark(r)+": "+r.Note)
+			said := shortName(r) + " " + remark(r) + ": " + r.Note
+			if short { // the table has the remark
+				said = shortName(r) + " " + r.Note
+			}
+			out = append(out, said)
 		}
+	}
+	if short && len(out) > 1 {
+		out = []string{strings.Join(out, " · ")}
 	}
 	if n := c.trialsIfEqual(); n.Known() {
 		out = append(out, fmt.Sprintf("to decide the ?: if nothing changed, %s of each system would show it (--num-profile-runs %d)", n, n.Most))
@@ -627,7 +635,7 @@ func (c Comparison) WriteMarkdown(w io.Writer) error {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", cellText(r.Cell), cellText(name), value(r, r.Base), value(r, r.Candidate), change(r), chance(r.P), cellText(said))
 	}
 	b.WriteByte('\n')
-	for _, line := range c.remarks(0, "") {
+	for _, line := range c.remarks(0, "", false) {
 		fmt.Fprintf(&b, "- %s\n", cellText(line))
 	}
 	_, err := io.WriteString(w, b.String())

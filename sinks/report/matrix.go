@@ -39,7 +39,7 @@ func (r *Report) matrix(s *sheet) (without []string) {
 	t, legend := r.table(cols, s.width)
 	for _, c := range r.Results.Comparisons {
 		if !(Comparison{c}).severalCells() {
-			Comparison{c}.table(s, "in summary.md")
+			Comparison{c}.table(s, "in summary.md", r.folded >= withoutCauses)
 			if r.folded == 0 {
 				s.line("")
 			}

@@ -38,7 +38,9 @@ func (r *Report) problems(s *sheet) {
 		}
 		fmt.Fprintf(s, "%-17s%s of %s\n", "Errors", words.Whole(n.Failed), of)
 	}
-	listErrors(s, r.Errors)
+	if r.folded == 0 || len(r.Errors) != 1 || !slices.ContainsFunc(r.Doubts, func(d Doubt) bool { return d.Check == "errors" }) { // else the doubt has said it
+		listErrors(s, r.Errors)
+	}
 	for _, x := range endings {
 		if count := n.In(x.part); count > 0 {
 			said := x.said

@@ -248,11 +248,11 @@ func (r *Report) doubts(s *sheet) {
 			d.Detail, _, _ = strings.Cut(d.Detail, "; because ")
 		}
 		s.wrapped(word, d.sentence(r.Runs))
-		if d.Try != "" && (r.folded < mostFolds || len(r.Doubts) == 1) {
+		if d.Try != "" && (r.folded < mostFolds || len(r.Doubts) == 1 || r.room() <= linesAtLeast) {
 			s.wrapped("  try ", d.Try)
 		}
 	}
-	if holds := r.whatHolds(); holds != "" && r.folded < mostFolds && (len(r.Spoiled) == 0 || r.folded < withoutCauses) {
+	if holds := r.whatHolds(); holds != "" && (r.folded < mostFolds || r.Full != nil) && (len(r.Spoiled) == 0 || r.folded < withoutCauses) {
 		s.wrapped("  ", holds)
 	}
 	for i, line := range r.Spoiled {

@@ -67,14 +67,12 @@ TTFT                    41.2    41.2    52.0    60.1 ms
 ITL                   0.0500  0.0500    1.00  12,300 ms
 Request latency ~        364     364     402     430 ms
 Latency from schedule    364     364     802   1,430 ms
-Throughput       3,100 tok/s · 47.1 req/s
-Per user         196 tok/s (1 ÷ median ITL)
+Throughput       3,100 tok/s · 47.1 req/s · 196 tok/s per user
 Whole run        3,100 tok/s · 48.5 req/s in 27.0 s; above: its steady 21.3 s
 Goodput          967 of 1,000 requests (96.7 %) met the limits, 46.9 req/s; 23
                  missed TTFT; 10 failed
 ~ in doubt: aiperf checks results/demo
 Errors           10 of 1,000
-  10× http_503: busy
 Client           11 % of 2 cores, 99 % of the sends at most 90.0 µs late
 note: something else
 open             results/demo/

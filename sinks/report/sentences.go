@@ -654,7 +654,11 @@ func (r *Report) about() string {
 		return ""
 	}
 	b := &r.Plan.Cells[0].Resolved.Benchmark
-	parts := []string{systemOf(b)}
+	system := systemOf(b)
+	if r.folded > 0 {
+		system = words.Clip(system, 40)
+	}
+	parts := []string{system}
 	kind := b.Endpoint.Type
 	if b.Endpoint.Streaming {
 		kind += ", streaming"

@@ -332,8 +332,12 @@ func (r *Report) throughput(s *sheet) {
 	if line == "" {
 		return
 	}
+	st, ok := r.headline(metrics.OutputTokenThroughputPerUser)
+	if ok && r.folded > 0 {
+		line += " · " + words.Number(st.P50) + strings.TrimSpace(r.doubtfulStat(st.Tag, "p50")) + " tok/s per user"
+	}
 	s.wrapped(words.Pad("Throughput", labelColumn), line)
-	if st, ok := r.headline(metrics.OutputTokenThroughputPerUser); ok {
+	if ok && r.folded == 0 {
 		s.wrapped(words.Pad("Per user", labelColumn), words.Number(st.P50)+strings.TrimSpace(r.doubtfulStat(st.Tag, "p50"))+" tok/s (1 ÷ median ITL)")
 	}
 	if r.Steady == nil || r.SteadyFor >= r.FullFor {

@@ -255,5 +255,15 @@ func TestABusyMachinesMatrixIsFolded(t *testing.T) {
 		if r.Results.GatesMissed > 0 && !strings.Contains(got, "✗ TTFT p99 < 15 ms    ") {
 			t.Fatalf("a missed gate is not named:\n%s", got)
 		}
+		for _, b := range r.Results.UnderSLO { // "no cell" is said only where all are shown to miss
+			for i := range r.Results.Cells {
+				c := &r.Results.Cells[i]
+				missed := slices.ContainsFunc(c.Gates, func(g decide.GateOutcome) bool { return g.State == decide.Missed }) ||
+					slices.ContainsFunc(c.SLOs, func(o decide.SLOOutcome) bool { return o.State == decide.Missed })
+				if work, _ := c.Cell.Apart(); work == b.Work && !missed && strings.HasPrefix(b.Brief(), "no cell") {
+					t.Fatalf("%s may meet the limits:\n%s", c.Cell.Short(), got)
+				}
+			}
+		}
 	}
 }

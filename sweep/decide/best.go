@@ -24,6 +24,7 @@ type Best struct {
 	Shown     bool          // it beats every other cell
 	MayBe     []*CellResult // the cells that may be best: no other is shown better
 	Tie       bool          // those of MayBe are shown to be equal
+	Doubtful  bool          // no cell is ranked, because the values of those that may be best are in doubt
 	Trials    Trials        // how many would show it, if the cells differ as it seems
 	Said      string        // the answer: "concurrency 8 (400 tok/s), 8.11 % more than concurrency 4"
 	Top       string        // the load axis on which no more was tested, in words: "concurrency"; "" where more was
@@ -58,13 +59,16 @@ func (b Best) Sentence() string {
 // Brief is the answer without its reasons: "concurrency 8 (400 tok/s)", "not decided yet".
 func (b Best) Brief() string {
 	switch {
-	case b.Cell == nil && len(b.MayBe) == 0 && b.Limits:
-		return "no cell"
+	case b.Cell == nil && len(b.MayBe) == 0 && !b.Doubtful:
+		return "no cell meets them"
 	case b.Shown && b.Cell != nil:
 		return fmt.Sprintf("%s (%s)", nameOf(b.Cell), leaders(b.Objective, []*CellResult{b.Cell})[0].text(b.Objective))
 	case b.Tie:
 		return "a tie, " + some(b.MayBe)
 	case len(b.MayBe) == 0:
+		if b.Work == "" {
+			return "cannot be decided, the values are in doubt"
+		}
 		return "in doubt"
 	}
 	return "not decided yet"
@@ -356,6 +360,7 @@ func rank(o Objective, among []*CellResult, doubts []doubt, alpha float64) Best 
 	if len(order) == 0 {
 		b.Said = "no cell meets them"
 		if len(doubts) > 0 {
+			b.Doubtful = true
 			b.Said = "cannot be decided; every cell that may be best is in doubt: " + saidOf(doubts)
 		}
 		return b
