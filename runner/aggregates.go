@@ -2,6 +2,7 @@ package runner
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
@@ -47,7 +48,7 @@ func (r *runner) overRuns() (o aiperf.Over, err error) {
 	if r.plan.Trials > 1 && r.plan.Order != "independent" {
 		o.SweepDir = filepath.Join("aggregate", "sweep_aggregate")
 	}
-	o.Sweep = r.sweepSummary()
+	o.Sweep, o.History = r.sweepSummary(), r.history()
 	return o, nil
 }
 
@@ -119,6 +120,18 @@ func (r *runner) sweepSummary() *aiperf.SweepSummary {
 	for _, x := range r.plan.Axes {
 		s.Parameters = append(s.Parameters, aiperf.SweepParameter{Path: strings.TrimPrefix(x.Path, "benchmark."), Values: aiperf.Plains(x.Values)})
 	}
+	if len(r.plan.Runs) == 0 { // a source made them up, and the cells
+		s.NumRuns = len(r.result.Outcomes)
+		for k := range s.Parameters {
+			s.Parameters[k].Values = nil
+			for _, c := range r.plan.Cells {
+				if v := (aiperf.Plain{V: c.Point[k].Value}); !slices.Contains(s.Parameters[k].Values, v) {
+					s.Parameters[k].Values = append(s.Parameters[k].Values, v)
+				}
+			}
+		}
+	}
+	s.Recipe, s.Filters, s.Post = r.plan.RecipeName, filtersOf(r.plan.Filters), postProcess(r.plan.PostProcess)
 	for _, c := range r.plan.Cells {
 		a := r.aggregate(c, true)
 		s.Failed = append(s.Failed, a.Failed...)
@@ -126,7 +139,12 @@ func (r *runner) sweepSummary() *aiperf.SweepSummary {
 		if len(a.Runs) == 0 {
 			continue
 		}
-		cell := aiperf.SweepCell{Point: parameters(c)}
+		cell := aiperf.SweepCell{Point: parameters(c), Named: map[string]aiperf.Plain{}}
+		if s.Post != nil {
+			for name, v := range c.Values {
+				cell.Named[name] = aiperf.Plain{V: v}
+			}
+		}
 		for _, run := range a.Runs {
 			cell.Dirs = append(cell.Dirs, run.Dir)
 		}

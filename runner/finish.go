@@ -36,7 +36,7 @@ const manyRequests = 20_000
 func (r *runner) finish() error {
 	defer gclimit.Writing()()
 	res := r.result
-	res.Search = source.Found(r.plan, res.Outcomes)
+	res.Search, res.Adaptive = source.Found(r.plan, res.Outcomes), source.Adapt(r.plan, res.Outcomes)
 	res.Results = decide.Aggregate(r.plan, res.Outcomes)
 	res.PlanFindings = verdict.JudgePlan(r.planEvidence(), r.plan.Experiment.Verdict)
 	if MarkByPlan(res.Outcomes, res.PlanFindings) {
@@ -395,7 +395,7 @@ func (res *Result) ExitCode() diag.Code {
 		return diag.Failed
 	case res.Results == nil:
 		return diag.OK
-	case res.Results.GatesMissed > 0:
+	case res.Results.GatesMissed > 0, res.Adaptive.NoneKeeps():
 		return diag.Missed
 	}
 	return res.Results.Exit()

@@ -111,6 +111,9 @@ func (r *runner) runRow(o decide.Outcome, rep *RunReport, t0 time.Time) sinks.Ru
 // probed adds to the row of run i what a search made of it.
 func (r *runner) probed(i int, row sinks.RunRow) sinks.RunRow {
 	row.Probe = record.None
+	if a := r.result.Adaptive; a != nil {
+		row.Probe, row.Search, row.Decision = int64(i+1), r.result.Outcomes[i].Why, a.Decision(i/r.plan.Trials)
+	}
 	if a := r.result.Search; a != nil {
 		row.Probe, row.Search, row.Decision = int64(i+1), r.result.Outcomes[i].Why, cmp.Or(string(a.After[i]), "unusable")
 	}

@@ -88,8 +88,9 @@ type Result struct {
 	Failures     map[string]error      // by run ID: why a run of this process could not be measured at all
 	PlanFindings []verdict.Finding
 	Verdict      verdict.Verdict
-	Search       *search.Answer // of a plan that searches
-	Spared       int            // runs that were not needed, by what the others gave
+	Search       *search.Answer  // of a plan that searches
+	Adaptive     *source.Adapted // of an adaptive search
+	Spared       int             // runs that were not needed, by what the others gave
 	Interrupted  bool
 	Finished     *resultdir.Manifest // the directory was complete before; nothing else is set then
 	Stopped      string              // why the plan ended before its last run, "" if it did not
@@ -289,6 +290,9 @@ func (r *runner) all(issue, hard context.Context) error {
 				return err
 			}
 			if err := r.carryOut(issue, hard, was.Attempt+1, unready); err != nil {
+				return err
+			}
+			if err := r.adapted(); err != nil {
 				return err
 			}
 			over = r.ends(issue)

@@ -16,7 +16,7 @@ import (
 // first that was not done. They are taken as they are: with another budget the search
 // might have asked for others.
 func (r *runner) searched(before map[string]resultdir.Event) (done []source.Decision, err error) {
-	if r.plan.Experiment.Search == nil {
+	if r.plan.Experiment.Search == nil && r.plan.Adaptive == nil {
 		return nil, nil
 	}
 	cells := map[string]*sweep.Cell{}
@@ -26,6 +26,14 @@ func (r *runner) searched(before map[string]resultdir.Event) (done []source.Deci
 	decided := map[string]resultdir.Event{}
 	for _, e := range r.dir.Events {
 		switch {
+		case e.Made != nil && r.plan.Adaptive != nil:
+			x := r.pointOf(e.Made.Point)
+			if x == nil {
+				return nil, fmt.Errorf("%s: a cell without its point: %v", resultdir.JournalName, e.Made.Point)
+			}
+			if cells[e.Made.ID], err = r.plan.GrowPoint(x); err != nil {
+				return nil, err
+			}
 		case e.Made != nil:
 			load := math.NaN()
 			for _, v := range e.Made.Point { // of its only axis
@@ -51,7 +59,11 @@ func (r *runner) searched(before map[string]resultdir.Event) (done []source.Deci
 			break
 		}
 		seen[e.Run] = true
-		done = append(done, source.Decision{Run: r.plan.RunOf(c, e.Trial), Why: decided[e.Run].Why, Standing: decided[e.Run].Standing})
+		run := r.plan.RunOf(c, e.Trial)
+		if r.plan.Adaptive != nil {
+			run = r.plan.Iterated(c, e.Trial, len(done))
+		}
+		done = append(done, source.Decision{Run: run, Why: decided[e.Run].Why, Standing: decided[e.Run].Standing})
 	}
 	return done, nil
 }
@@ -60,6 +72,9 @@ func (r *runner) searched(before map[string]resultdir.Event) (done []source.Deci
 // not where the load fails, since that a server is overloaded there is what was looked
 // for, nor where a run was unusable and another one took its place.
 func (res *Result) counts(run sweep.Run) bool {
+	if res.Adaptive != nil {
+		return res.adaptiveCounts(run)
+	}
 	a := res.Search
 	if a == nil {
 		return true

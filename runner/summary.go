@@ -25,7 +25,7 @@ import (
 func (res *Result) Report() *report.Report {
 	r := &report.Report{
 		Plan: res.Plan, Results: res.Results, Verdict: res.said(), Elapsed: res.measuring(), Dir: res.Dir, View: res.view, Stopped: res.Stopped,
-		Runs: cmp.Or(len(res.Plan.Runs), len(res.Outcomes)), Search: res.Search, Limit: res.limit,
+		Runs: cmp.Or(len(res.Plan.Runs), len(res.Outcomes)), Search: res.Search, Adaptive: res.Adaptive, Limit: res.limit,
 	}
 	r.Doubts, r.Spoiled = res.doubts(), res.spoiled()
 	r.Touched, r.Everything = res.touched()

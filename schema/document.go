@@ -85,7 +85,13 @@ type Sweep struct {
 	// of this block and of multi_run: only then they rule, in AIPerf's sense.
 	Ruled     map[string]bool
 	Scenarios []Scenario
-	Design    *Design // of sobol and latin_hypercube, nil for the others
+	Design    *Design   // of sobol and latin_hypercube, nil for the others
+	Adaptive  *Adaptive // of adaptive_search, nil for the others
+	// Filters are the limits that make a cell feasible, PostProcess what is worked out of
+	// the finished cells, nil for nothing, and RecipeName the recipe that made the sweep.
+	Filters     []SLAFilter
+	PostProcess *PostProcess
+	RecipeName  string
 	// Unread are axes that could not be read, by the last words of their paths.
 	Unread []string
 	// Hide masks what the environment says in the experiment and may be secret.

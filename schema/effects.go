@@ -61,10 +61,20 @@ var effects = []effect{
 
 	{in: "sweep", settings: "type order where derive"},
 	{in: "sweep", settings: "parameters axes runs samples seed dimensions label_format scramble optimization", needs: ofItsType},
+	{in: "sweep", settings: "planner search_space objectives outcome_constraints sla_tiers max_iterations n_initial_points random_seed improvement_patience plateau_window plateau_threshold optuna_terminator objective_pooling monotonic_stability_trials sla_replicates sla_precision sla_warmup_seconds constraint_mode", needs: ofItsType},
+	{in: "sweep", settings: "optuna_sampler optuna_acquisition", needs: never("every model is a Gaussian process, asked for the expected improvement")},
+	{in: "sweep", settings: "sla_filters post_process recipe_name"},
+	{in: "sweep.search_space.*", settings: "path lo hi kind prior"},
+	{in: "sweep.objectives.*", settings: "metric stat direction threshold"},
+	{in: "sweep.sla_filters.*", settings: "metric_tag stat op threshold"},
+	{in: "sweep.outcome_constraints.*", settings: "metric op bound"},
+	{in: "sweep.sla_tiers.*", settings: "label filters ordering_rank"},
+	{in: "sweep.sla_tiers.*.filters.*", settings: "metric_tag stat op threshold"},
+	{in: "sweep.post_process", settings: "handler params output_filename"},
 	{in: "sweep", settings: "same_seed cooldown_seconds", needs: severalCells},
 	{in: "sweep", settings: "iteration_order", needs: severalTrialsOfCells},
 	{in: "sweep", settings: "recipe"},
-	{in: "sweep.recipe", settings: "name isl_osl_pairs isl_min isl_max isl_steps concurrency_min concurrency_max concurrency_steps osl_min osl_max osl_steps"}, // schema/cmdline/recipe.go says what each reads
+	{in: "sweep.recipe", settings: "name search_metric search_stat search_direction style ttft_sla_ms itl_sla_ms tpot_sla_ms e2e_sla_ms error_rate_sla slo_attainment_fraction degradation_threshold degradation_metric_tag degradation_stat isl_osl_pairs isl_min isl_max isl_steps concurrency_min concurrency_max concurrency_steps osl_min osl_max osl_steps"}, // schema/cmdline/recipe.go says what each reads
 	{in: "sweep.axes.*", settings: "grid zip"},
 	{in: "sweep.runs.*", settings: "name benchmark variables values"},
 	{in: "sweep.dimensions.*", settings: "path choices"},

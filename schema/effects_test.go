@@ -285,7 +285,11 @@ func aroundType(path string) (surroundings, bool) {
 	duration := tree{"benchmark.phases.0.requests": nil, "benchmark.phases.0.duration": 5}
 	sampled := tree{"sweep.type": "latin_hypercube", "sweep.samples": 4, "sweep.dimensions.0.path": "concurrency", "sweep.dimensions.0.kind": "int", "sweep.dimensions.0.lo": 2, "sweep.dimensions.0.hi": 90}
 	sobol := sampled.with(tree{"sweep.type": "sobol"})
+	searched := tree{"sweep.type": "adaptive_search", "sweep.search_space.0.path": "concurrency", "sweep.search_space.0.kind": "int", "sweep.search_space.0.lo": 2, "sweep.search_space.0.hi": 90, "sweep.max_iterations": 9}
 	published := tree{"benchmark.datasets.0": nil, "benchmark.datasets.0.type": "public", "benchmark.datasets.0.dataset": "sharegpt"}
+	if kind := fields.SweepNamed("adaptive_search"); kind.Takes(strings.TrimPrefix(path, "sweep.")) {
+		return surroundings{searched, []tree{cells, sampled}}, true
+	}
 	s, ok := map[string]surroundings{
 		"sweep.parameters":   {tree{}, []tree{sampled}},
 		"sweep.axes":         {tree{}, []tree{sampled}},
@@ -332,6 +336,9 @@ var others = map[string]any{
 	"benchmark.phases.*.start_offset": 5, "benchmark.phases.*.end_offset": 5, "benchmark.phases.*.rate": 5, "benchmark.phases.*.grace_period": 5, "benchmark.phases.*.smoothness": 2,
 	"sweep.parameters": map[string]any{"requests": []any{5, 6}}, "sweep.axes": []any{map[string]any{"grid": map[string]any{"requests": []any{5, 6}}}},
 	"sweep.runs": []any{map[string]any{"name": "a"}}, "sweep.dimensions": []any{map[string]any{"path": "concurrency", "kind": "int", "lo": 2, "hi": 90}},
+	"sweep.search_space": []any{map[string]any{"path": "concurrency", "lo": 1, "hi": 9}}, "sweep.objectives": []any{map[string]any{"metric": "goodput", "direction": "maximize"}},
+	"sweep.outcome_constraints": []any{map[string]any{"metric": "goodput", "op": ">=", "bound": 1}}, "sweep.max_iterations": 8, "sweep.random_seed": 3, "sweep.sla_warmup_seconds": 3, "sweep.n_initial_points": 3,
+	"sweep.sla_tiers":       []any{map[string]any{"label": "a", "filters": []any{map[string]any{"metric_tag": "request_latency", "op": "lt", "threshold": 5}}}, map[string]any{"label": "b", "filters": []any{map[string]any{"metric_tag": "request_latency", "op": "lt", "threshold": 9}}}},
 	"sweep.dimensions.*.lo": 3, "sweep.dimensions.*.hi": 80, "sweep.samples": 5, "sweep.seed": 5, "sweep.dimensions.*.kind": "int", "sweep.dimensions.*.scale": "log", "sweep.optimization": "lloyd",
 	"multi_run.convergence": map[string]any{"metric": "request_latency"}, "multi_run.confidence_level": 0.9, "multi_run.cooldown_seconds": 3,
 	"objectives": []any{"request_throughput"}, "budget.time": 60, "budget.requests": 1000, "sweep.cooldown_seconds": 3,

@@ -330,7 +330,6 @@ func TestExplainDerived(t *testing.T) {
 func TestUnsupportedInSweeps(t *testing.T) {
 	t.Parallel()
 	for sweep, want := range map[string]string{
-		"{type: adaptive_search, search_space: [{path: concurrency, lo: 1, hi: 9}]}":                 `u.yaml:7:15: sweep.type: "adaptive_search": not supported yet`,
 		"{type: scenarios, runs: [{benchmark: {otel: {metrics_url: \"h:1\"}}}]}":                     "u.yaml:7:66: sweep.runs.0.benchmark.otel: not supported yet",
 		"{parameters: {runtime: [{workers_min: 3}], concurrency: [1, 2]}}":                           "u.yaml:7:46: benchmark.runtime.workers_min: not supported yet",
 		"{parameters: {\"phases.profiling.adaptive_scale_base_step\": [1, 2], concurrency: [1, 2]}}": "u.yaml:7:22: benchmark.phases.profiling.adaptive_scale_base_step: not supported yet",

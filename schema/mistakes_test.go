@@ -90,7 +90,7 @@ func TestMistakes(t *testing.T) {
 		{"isl: 512", "isl: {}", "exp.yaml:5:18: benchmark.dataset.isl: no distribution is given | a number, or such as {mean: 128, stddev: 16}"},
 		{"isl: 512", "isl: {max: 9}", "exp.yaml:5:18: benchmark.dataset.isl: no distribution is given | a number, or such as {mean: 128, stddev: 16}"},
 		{"isl: 512", "isl: '{{ concurrency }}'", "exp.yaml:5:18: benchmark.dataset.isl: template {{ concurrency }}: concurrency is not defined | write phases.profiling.concurrency"},
-		{"benchmark:", "sweep: {type: grdi}\nbenchmark:", `exp.yaml:2:15: sweep.type: "grdi" is not one of grid, zip, scenarios, sobol, latin_hypercube | did you mean grid?`},
+		{"benchmark:", "sweep: {type: grdi}\nbenchmark:", `exp.yaml:2:15: sweep.type: "grdi" is not one of grid, zip, scenarios, sobol, latin_hypercube, adaptive_search | did you mean grid?`},
 		{"benchmark:", "sweep: {type: sobol, samples: 4, dimensions: [{path: concurrency, lo: 9, hi: 9}]}\nbenchmark:", "exp.yaml:2:71: sweep.dimensions.0.lo: must be below hi"},
 		{"localhost:8000", "h:http", `exp.yaml:4:19: benchmark.endpoint.url: the port of "http://h:http" is not between 1 and 65535`},
 		{"benchmark:", "sweep: 5\nbenchmark:", "exp.yaml:2:8: sweep: expected an object, got a number | such as sweep: {parameters: {concurrency: [1, 4]}}"},

@@ -170,6 +170,10 @@ type sweepFields struct {
 	Optimization    string           `json:"optimization"`
 	LabelFormat     string           `json:"label_format"`
 	Dimensions      []sweepDimension `json:"dimensions"`
+	Filters         []SLAFilter      `json:"sla_filters"`
+	PostProcess     *PostProcess     `json:"post_process"`
+	RecipeName      string           `json:"recipe_name"`
+	Adaptive
 }
 
 type sweepDimension struct {
@@ -180,7 +184,8 @@ type sweepDimension struct {
 	Kind  string  `json:"kind"`
 }
 
-// varies tells whether there are cells with points.
+// varies tells whether there are cells with points. The body of an adaptive search is one
+// by itself, whose points are not known yet.
 func (s *Sweep) varies() bool {
-	return len(s.Axes)+len(s.Scenarios)+len(s.Derive) > 0 || s.Type != "" && s.Type != fields.SweepTaking("parameters", false).Name
+	return len(s.Axes)+len(s.Scenarios)+len(s.Derive) > 0 || s.Type != "" && s.Adaptive == nil && s.Type != fields.SweepTaking("parameters", false).Name
 }

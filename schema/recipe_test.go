@@ -52,23 +52,33 @@ func sweepLine(s schema.Sweep) string {
 	return strings.Join(parts, ", ")
 }
 
-// What a search needs is known by name and refused with what to do instead.
-func TestSearchesAreNamed(t *testing.T) {
+// Recipes that search are adaptive searches of the concurrency with their limits; in the style
+// of a grid they are one, with what is worked out of it.
+func TestRecipesThatSearch(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{
-		"--search-recipe max-throughput-ttft-sla --streaming --ttft-sla-ms 200", "--search-recipe max-goodput-under-slo",
-		"--search-space concurrency:1,64:int", "--search-recipe concurrency-ramp --search-space concurrency:1,8:int",
+	for line, want := range map[string]string{
+		"max-throughput-ttft-sla --streaming --ttft-sla-ms 200":                                                  "bayesian 1-1000 log-uniform, 30 iterations, maximize output_token_throughput.avg, [time_to_first_token.p95 < 200]",
+		"max-throughput-itl-sla --streaming --tpot-sla-ms 20 --search-max-iterations 12":                         "bayesian 1-1000 log-uniform, 12 iterations, maximize output_token_throughput.avg, [inter_token_latency.p95 < 20]",
+		"max-concurrency-under-sla --e2e-sla-ms 900 --error-rate-sla 0.01 --concurrency-max 64":                  "smooth_isotonic 1-64 log-uniform, 30 iterations, maximize output_token_throughput.avg, [request_latency.p99 < 900 request_error_rate.avg < 1]",
+		"max-concurrency-under-sla --search-style monotonic --search-sla request_latency:p90:le:50":              "monotonic_sla 1-1000 log-uniform, 30 iterations, maximize output_token_throughput.avg, [request_latency.p90 <= 50]",
+		"max-concurrency-under-sla --search-style grid --e2e-sla-ms 900 --concurrency-steps 3":                   "[1 32 1000], sla_breach_knee sla_breach.json, [request_latency.p99 < 900]",
+		"max-goodput-under-slo --streaming --ttft-sla-ms 200 --itl-sla-ms 20 --e2e-sla-ms 900 --search-style bo": "bayesian 1-1000 log-uniform, 30 iterations, maximize goodput.avg, [good_request_fraction.avg >= 0.95]",
 	} {
-		d, err := profile(append([]string{"-m", "demo"}, strings.Fields(line)...))
+		d, err := profile(append([]string{"-m", "demo", "--search-recipe"}, strings.Fields(line)...))
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
 			continue
 		}
-		u := d.Unsupported()
-		if !slices.ContainsFunc(u, func(e *schema.Error) bool {
-			return strings.HasPrefix(e.Place, "--search-") && strings.Contains(e.Hint, "--concurrency 1,2,4")
-		}) {
-			t.Errorf("%s: %v", line, u)
+		s := d.Sweep()
+		got := fmt.Sprint(s.Filters)
+		if a := s.Adaptive; a != nil {
+			x, g := a.Space[0], a.Objectives[0]
+			got = fmt.Sprintf("%s %g-%g %s, %d iterations, %s %s.%s, %s", a.Planner, x.Lo, x.Hi, x.Prior, a.MaxIterations, g.Direction, g.Metric, g.Stat, got)
+		} else {
+			got = fmt.Sprintf("%v, %s %s, %s", s.Axes[0].Values, s.PostProcess.Handler, s.PostProcess.File, got)
+		}
+		if name, _, _ := strings.Cut(line, " "); got != want || s.RecipeName != name {
+			t.Errorf("%s (%s):\n got %s\nwant %s", line, s.RecipeName, got, want)
 		}
 	}
 }
@@ -77,32 +87,48 @@ func TestSearchesAreNamed(t *testing.T) {
 func TestRecipeMistakes(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"--search-recipe concurency-ramp":                                                       `unknown recipe "concurency-ramp"`,
-		"--search-recipe prefill-ttft-curve":                                                    "the endpoint must stream",
-		"--search-recipe prefill-ttft-curve --isl-min 128":                                      "the endpoint must stream",
-		"--search-recipe pareto-sweep --streaming":                                              "needs --isl-osl-pairs",
-		"--search-recipe pareto-sweep --streaming --isl-osl-pairs 128":                          `expected input/output in tokens, got "128"`,
-		"--search-recipe pareto-sweep --streaming --isl-osl-pairs 0/128":                        `got "0/128"`,
-		"--search-recipe pareto-sweep --streaming --isl-osl-pairs 8/8,8/8":                      "8/8 is given twice",
-		"--search-recipe pareto-sweep --streaming --isl-osl-pairs 8/8 --concurrency 4":          "needs more than one cell",
-		"--search-recipe concurrency-ramp --concurrency 1,2":                                    "the list of --concurrency cannot be combined with it",
-		"--search-recipe concurrency-ramp --isl 1,2":                                            "the list of --isl cannot be combined with it",
-		"--search-recipe concurrency-ramp --concurrency-min 8 --concurrency-max 8":              "8 is not below 8",
-		"--search-recipe concurrency-ramp --concurrency-steps 1":                                "must be at least 2, got 1",
-		"--search-recipe concurrency-ramp --concurrency-max 1000000 --concurrency-steps 100000": "100000 cells; at most 10000",
+		"--search-recipe concurency-ramp":                                                                        `unknown recipe "concurency-ramp"`,
+		"--search-recipe prefill-ttft-curve":                                                                     "the endpoint must stream",
+		"--search-recipe prefill-ttft-curve --isl-min 128":                                                       "the endpoint must stream",
+		"--search-recipe pareto-sweep --streaming":                                                               "needs --isl-osl-pairs",
+		"--search-recipe pareto-sweep --streaming --isl-osl-pairs 128":                                           `expected input/output in tokens, got "128"`,
+		"--search-recipe pareto-sweep --streaming --isl-osl-pairs 0/128":                                         `got "0/128"`,
+		"--search-recipe pareto-sweep --streaming --isl-osl-pairs 8/8,8/8":                                       "8/8 is given twice",
+		"--search-recipe pareto-sweep --streaming --isl-osl-pairs 8/8 --concurrency 4":                           "needs more than one cell",
+		"--search-recipe concurrency-ramp --concurrency 1,2":                                                     "the list of --concurrency cannot be combined with it",
+		"--search-recipe concurrency-ramp --isl 1,2":                                                             "the list of --isl cannot be combined with it",
+		"--search-recipe concurrency-ramp --concurrency-min 8 --concurrency-max 8":                               "8 is not below 8",
+		"--search-recipe concurrency-ramp --concurrency-steps 1":                                                 "must be at least 2, got 1",
+		"--search-recipe max-concurrency-under-sla":                                                              "needs --ttft-sla-ms or --itl-sla-ms or --tpot-sla-ms or --e2e-sla-ms or --error-rate-sla or --search-sla",
+		"--search-recipe max-concurrency-under-sla --ttft-sla-ms 20":                                             "the endpoint must stream",
+		"--search-recipe max-goodput-under-slo --streaming --ttft-sla-ms 20 --e2e-sla-ms 9":                      "needs --itl-sla-ms or --tpot-sla-ms",
+		"--search-recipe max-throughput-itl-sla --streaming --itl-sla-ms 20 --tpot-sla-ms 20":                    "mean the same",
+		"--search-recipe max-throughput-ttft-sla --streaming --ttft-sla-ms 2 --search-space concurrency:1,8:int": "cannot be combined with a recipe",
+		"--search-recipe max-throughput-ttft-sla --streaming --ttft-sla-ms 2 --search-metric goodput":            "cannot be combined with a recipe",
+		"--search-recipe max-throughput-ttft-sla --streaming --ttft-sla-ms 2 --concurrency-min 2000":             "2000 is not below 1000",
+		"--search-space concurrency:1,8:int --concurrency 1,2":                                                   "cannot be combined with an adaptive search",
+		"--search-space concurency:1,8:int":                                                                      "unknown field concurency",
+		"--search-space concurrency:1,8 --search-space concurrency:2,9":                                          "is a dimension twice",
+		"--search-space concurrency:8,1:int":                                                                     "must be below hi",
+		"--search-space concurrency:1,8:int --search-initial-points 9 --search-max-iterations 9":                 "leaves no iteration of 9",
+		"--search-space concurrency:1,8:int --search-sla-tier a:request_latency:p95:lt:9":                        "of two to ten tiers",
+		"--search-metric goodput":                                                                                "needs a setting that is searched",
+		"--search-recipe concurrency-ramp --concurrency-max 1000000 --concurrency-steps 100000":                  "100000 cells; at most 10000",
 	} {
 		if _, err := profile(append([]string{"-m", "demo"}, strings.Fields(line)...)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", line, err, want)
 		}
 	}
 	for line, want := range map[string]string{
-		"--concurrency-min 2":                              "--concurrency-min has no effect without --search-recipe",
-		"--search-recipe concurrency-ramp --isl-min 3":     "--isl-min has no effect with --search-recipe concurrency-ramp",
-		"--search-recipe concurrency-ramp --concurrency 3": "--concurrency has no effect with --search-recipe, which sweeps it",
-		"--search-recipe concurrency-ramp":                 "--search-recipe: what concurrency-ramp makes of its cells, a separate file, is not written yet",
-		"--image-format png":                               "--image-format: has no effect without images",
-		"--audio-depths 24":                                "--audio-depths: has no effect without audio",
-		"--warmup-request-count 0 --warmup-concurrency 2":  "--warmup-concurrency has no effect without a warmup phase",
+		"--concurrency-min 2":                                        "--concurrency-min has no effect without --search-recipe",
+		"--search-recipe concurrency-ramp --isl-min 3":               "--isl-min has no effect with --search-recipe concurrency-ramp",
+		"--search-recipe concurrency-ramp --concurrency 3":           "--concurrency has no effect with --search-recipe, which sweeps it",
+		"--ttft-sla-ms 3":                                            "--ttft-sla-ms has no effect without --search-recipe",
+		"--search-sla request_latency:p95:lt:3":                      "--search-sla has no effect without a search (--search-space, --search-recipe) or a sweep",
+		"--search-recipe concurrency-ramp --search-max-iterations 9": "--search-max-iterations has no effect with --search-recipe concurrency-ramp",
+		"--image-format png":                                         "--image-format: has no effect without images",
+		"--audio-depths 24":                                          "--audio-depths: has no effect without audio",
+		"--warmup-request-count 0 --warmup-concurrency 2":            "--warmup-concurrency has no effect without a warmup phase",
 	} {
 		d, err := profile(append([]string{"-m", "demo"}, strings.Fields(line)...))
 		if err != nil {

@@ -136,6 +136,11 @@ func (d *draft) readSweep(s *Sweep, sw *source.Node, block *sweepFields) Errors 
 		s.Design, errs = d.design(sw, block)
 		bad = append(bad, errs...)
 	}
+	s.Filters, s.PostProcess, s.RecipeName = b.Filters, b.PostProcess, b.RecipeName
+	if kind.Takes("search_space") && block != nil {
+		s.Adaptive = &b.Adaptive
+		bad = append(bad, d.adaptive(sw, s.Adaptive)...)
+	}
 	bad = append(bad, givenTwice(s)...)
 	if ps := sw.Get("parameters"); ps != nil && len(ps.Fields) == 0 && len(d.axes.All) == 0 {
 		bad = append(bad, source.Mistake(ps.Origin, "sweep.parameters", "names no axis", "such as concurrency: [1, 4, 16]")...)

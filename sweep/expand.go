@@ -27,6 +27,7 @@ func Expand(doc Document) (*Plan, error) {
 		doc: doc, Name: e.Name, Type: orElse(s.Type, "none"), Axes: axes, Trials: max(1, e.MultiRun.NumRuns), MultiRun: e.MultiRun,
 		Order:           orElse(s.IterationOrder, "repeated"),
 		CooldownSeconds: s.CooldownSeconds, Where: s.Where, Derive: s.Derive, Experiment: e, Design: s.Design, ruled: s.Ruled,
+		Adaptive: s.Adaptive, Filters: s.Filters, PostProcess: s.PostProcess, RecipeName: s.RecipeName,
 	}
 	if len(axes) > 0 && s.Type == "" {
 		p.Type = grid().Name
@@ -51,6 +52,9 @@ func Expand(doc Document) (*Plan, error) {
 		return nil, err
 	}
 	if err := p.checkSearch(); err != nil {
+		return nil, err
+	}
+	if err := p.checkAdaptive(); err != nil {
 		return nil, err
 	}
 	nameDirs(p.Cells)

@@ -19,6 +19,9 @@ func (p *Plan) Grow(at map[string]any) (*Cell, error) {
 		axes[i] = axes[i].At(v)
 	}
 	pt := newPoint([]block{{axes, 1}}, []int{0})
+	if p.Adaptive != nil {
+		warmAlike(p.Adaptive, &pt)
+	}
 	c, err := newCell(p.doc, &pt, len(p.Cells))
 	if err != nil {
 		return nil, err

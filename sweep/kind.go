@@ -22,8 +22,6 @@ type Kind struct {
 	Sampled bool
 	// Searches: the cells are made up while the plan runs, by a source of its own.
 	Searches bool
-	// Unbuilt: AIPerf has it. Schema's table of what is absent says what to use instead.
-	Unbuilt bool
 	// Drawn is how the samples of a design were made, in AIPerf's terms; nil
 	// where a setting does not apply. Only sampled kinds have it.
 	Drawn func(d *schema.Design) (scramble, optimization any)
@@ -75,9 +73,7 @@ func points(s schema.Sweep, base *int64) ([]schema.Axis, []point, error) {
 func kindNames() []string {
 	var names []string
 	for _, k := range Kinds() {
-		if !k.Unbuilt {
-			names = append(names, k.Name)
-		}
+		names = append(names, k.Name)
 	}
 	return slices.Clip(names)
 }

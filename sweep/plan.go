@@ -52,10 +52,14 @@ type Plan struct {
 	Where           string
 	Derive          []schema.Derivation
 	Experiment      schema.Experiment
-	doc             Document        // that it is expanded from
-	sameSeed        bool            // of all cells
-	ruled           map[string]bool // settings of AIPerf's that rule, in its sense
-	Warnings        []string        // doubts about the matrix that stop nothing
+	Adaptive        *schema.Adaptive    // what an adaptive search is told, nil without one
+	Filters         []schema.SLAFilter  // limits that make a cell feasible
+	PostProcess     *schema.PostProcess // what is worked out of the finished cells, nil for nothing
+	RecipeName      string              // the recipe that made the sweep
+	doc             Document            // that it is expanded from
+	sameSeed        bool                // of all cells
+	ruled           map[string]bool     // settings of AIPerf's that rule, in its sense
+	Warnings        []string            // doubts about the matrix that stop nothing
 }
 
 // Cell is one point of the matrix, resolved.

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -136,6 +137,12 @@ func (p *Plan) hash() string {
 	}
 	if s := p.Experiment.Search; s != nil { // not what it may cost: a larger budget goes on
 		fmt.Fprintf(&b, "search to %v, share %v, resolution %v, also %q\n", s.Range[1], s.Share, s.Resolution, s.Also)
+	}
+	if p.Adaptive != nil { // not how many iterations there may be: more of them go on
+		a := *p.Adaptive
+		a.MaxIterations = 0
+		said, _ := json.Marshal([]any{a, p.Filters}) // plain data
+		fmt.Fprintf(&b, "adaptive %s\n", said)
 	}
 	for _, c := range p.Cells {
 		fmt.Fprintf(&b, "cell %s", hashOf(c.canonical))

@@ -60,10 +60,8 @@ func FromGo() Catalogues {
 		}
 	}
 	for _, k := range sweep.Kinds() {
-		if !k.Unbuilt { // known by name: schema's table of what is absent has it
-			c.Sweeps = append(c.Sweeps, fields.SweepType{Name: k.Name, Settings: names(k.Takes), Sampled: k.Sampled, InStep: k.InStep})
-			c.Rules.Sweep = append(c.Rules.Sweep, typed{k.Name, k.Takes, nil})
-		}
+		c.Sweeps = append(c.Sweeps, fields.SweepType{Name: k.Name, Settings: names(k.Takes), Sampled: k.Sampled, InStep: k.InStep})
+		c.Rules.Sweep = append(c.Rules.Sweep, typed{k.Name, k.Takes, nil})
 	}
 	return c
 }

@@ -23,6 +23,11 @@ var sample = map[string]any{
 	"parameters": map[string]any{"concurrency": []any{1, 2}}, "axes": []any{map[string]any{"grid": map[string]any{"concurrency": []any{1, 2}}}},
 	"runs":    []any{map[string]any{"name": "a", "benchmark": map[string]any{"endpoint": map[string]any{"timeout": 9}}}},
 	"samples": 4, "dimensions": []any{map[string]any{"path": "concurrency", "lo": 1, "hi": 9, "kind": "int"}},
+	"search_space": []any{map[string]any{"path": "concurrency", "lo": 1, "hi": 9, "kind": "int"}}, "objectives": []any{map[string]any{"metric": "goodput", "direction": "maximize"}},
+	"outcome_constraints": []any{map[string]any{"metric": "goodput", "op": ">=", "bound": 1}}, "planner": "optuna", "max_iterations": 9, "n_initial_points": 3, "random_seed": 1,
+	"sla_tiers":            []any{map[string]any{"label": "a", "filters": []any{map[string]any{"metric_tag": "request_latency", "op": "lt", "threshold": 1}}}, map[string]any{"label": "b", "filters": []any{map[string]any{"metric_tag": "request_latency", "op": "lt", "threshold": 2}}}},
+	"improvement_patience": 3, "plateau_window": 3, "plateau_threshold": 0.1, "optuna_sampler": "gp", "optuna_acquisition": "logei", "optuna_terminator": "none", "objective_pooling": "mean",
+	"monotonic_stability_trials": 1, "sla_replicates": 1, "sla_precision": "tight", "sla_warmup_seconds": 1, "constraint_mode": "eic",
 	"seed": 1, "label_format": "kv", "scramble": true, "optimization": "None",
 }
 

@@ -135,6 +135,7 @@ func strangers() (out []document) {
 		"parameters": `{"sweep": {"parameters": {"concurrency": [1, 2]}}}`,
 		"axes":       `{"sweep": {"axes": [{"grid": {"concurrency": [1, 2]}}]}}`,
 		"runs":       `{"sweep": {"type": "scenarios", "runs": [{"name": "a"}, {"name": "b", "benchmark": {"profiling": {"concurrency": 2}}}]}}`,
+		"search":     `{"sweep": {"type": "adaptive_search", "search_space": [{"path": "concurrency", "lo": 1, "hi": 4, "kind": "int"}]}}`,
 		"dimensions": `{"sweep": {"type": "sobol", "samples": 2, "dimensions": [{"path": "concurrency", "lo": 1, "hi": 4, "kind": "int"}]}}`,
 	}
 	for _, sweep := range slices.Sorted(maps.Keys(sweeps)) {

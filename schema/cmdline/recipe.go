@@ -21,7 +21,8 @@ type recipe struct {
 	name     string
 	needs    string   // why the endpoint must stream, "" when it need not
 	settings []string // of sweep.recipe that it reads
-	limits   []string // settings it cannot do without
+	limits   []string // settings it cannot do without, alternatives with | between them
+	searches bool     // it takes settings of a search (max_iterations and so on), and limits
 	plots    bool     // AIPerf plots after it unless told otherwise
 	expand   func(r recipe, l *Line, sw *source.Node) diag.Errors
 }
@@ -34,10 +35,11 @@ const (
 
 func recipes() []recipe {
 	concurrency := []string{"concurrency_min", "concurrency_max", "concurrency_steps"}
+	limits := []string{"ttft_sla_ms", "itl_sla_ms", "tpot_sla_ms", "e2e_sla_ms", "error_rate_sla"}
 	return []recipe{
 		{
 			name: "concurrency-ramp", expand: concurrencyRamp, plots: true,
-			settings: concurrency,
+			settings: append([]string{"degradation_threshold", "degradation_metric_tag", "degradation_stat"}, concurrency...),
 		},
 		{
 			name: "prefill-ttft-curve", needs: "the time to first token", expand: prefillCurve, plots: true,
@@ -50,6 +52,22 @@ func recipes() []recipe {
 		{
 			name: "pareto-sweep", needs: "the throughput of output tokens", expand: paretoSweep,
 			settings: []string{"isl_osl_pairs"}, limits: []string{"isl_osl_pairs"},
+		},
+		{
+			name: "max-throughput-ttft-sla", needs: "the time to first token", expand: maxThroughput, searches: true,
+			settings: append([]string{"ttft_sla_ms"}, concurrency[:2]...), limits: []string{"ttft_sla_ms"},
+		},
+		{
+			name: "max-throughput-itl-sla", needs: "the time between tokens", expand: maxThroughput, searches: true,
+			settings: append([]string{"itl_sla_ms", "tpot_sla_ms"}, concurrency[:2]...), limits: []string{"itl_sla_ms|tpot_sla_ms"},
+		},
+		{
+			name: "max-concurrency-under-sla", expand: maxConcurrency, searches: true,
+			settings: slices.Concat([]string{"style"}, limits, concurrency), limits: []string{"ttft_sla_ms|itl_sla_ms|tpot_sla_ms|e2e_sla_ms|error_rate_sla|search_sla"},
+		},
+		{
+			name: "max-goodput-under-slo", needs: "the time to first token", expand: maxGoodput, searches: true,
+			settings: slices.Concat([]string{"slo_attainment_fraction"}, limits[:4], concurrency[:2]), limits: []string{"ttft_sla_ms", "itl_sla_ms|tpot_sla_ms", "e2e_sla_ms"},
 		},
 	}
 }
@@ -70,11 +88,6 @@ func (l *Line) expandRecipe() diag.Errors {
 		for _, f := range block.Fields {
 			l.ineffective(f.Value, "without --search-recipe")
 		}
-		sw.Pop("recipe")
-		return nil
-	}
-	if hint := fields.Instead("sweep.recipe.name", name.Text()); hint != "" {
-		l.Missing("sweep.recipe.name", name.String()+": ", hint, name.Origin)
 		sw.Pop("recipe")
 		return nil
 	}
@@ -106,7 +119,7 @@ func (l *Line) useRecipe(r recipe, sw, block *source.Node) diag.Errors {
 		l.plotUnlessSaid(name.Origin)
 	}
 	sw.Pop("recipe")
-	l.Notes = append(l.Notes, fmt.Sprintf("%s: what %s makes of its cells, a separate file, is not written yet; report, tables and plots hold the numbers", cmp.Or(name.Origin.Where, "sweep.recipe"), r.name))
+	sw.Put("recipe_name", source.TextNode(r.name, name.Origin))
 	return bad
 }
 
@@ -135,15 +148,22 @@ func (l *Line) recipeNeeds(r recipe, sw, block *source.Node) (bad diag.Errors) {
 	}
 	for _, any := range r.limits {
 		words := strings.Split(any, "|")
-		if !slices.ContainsFunc(words, func(w string) bool { return block.Get(w) != nil }) {
+		if !slices.ContainsFunc(words, func(w string) bool { return block.Get(w) != nil || w == "search_sla" && sw.Get("sla_filters") != nil }) {
 			for i, w := range words {
 				words[i] = "--" + strings.ReplaceAll(w, "_", "-")
 			}
 			say("needs "+strings.Join(words, " or "), "")
 		}
 	}
+	if itl, tpot := block.Get("itl_sla_ms"), block.Get("tpot_sla_ms"); itl != nil && tpot != nil && r.searches {
+		say("takes one limit: "+cmp.Or(itl.Origin.Where, "itl_sla_ms")+" and "+cmp.Or(tpot.Origin.Where, "tpot_sla_ms")+" mean the same", "drop one of them")
+	}
 	for _, f := range sw.Fields {
-		if slices.Contains([]string{"parameters", "runs"}, f.Name) {
+		switch {
+		case slices.Contains(searchSettings, f.Name) && !r.searches:
+			l.ineffective(f.Value, "with --search-recipe "+r.name)
+			defer sw.Pop(f.Name)
+		case slices.Contains([]string{"parameters", "runs"}, f.Name):
 			say("defines the sweep: "+cmp.Or(f.Value.Origin.Where, f.Name)+" cannot be combined with it", "drop one of them")
 		}
 	}
@@ -157,11 +177,40 @@ func (l *Line) recipeNeeds(r recipe, sw, block *source.Node) (bad diag.Errors) {
 
 // concurrencyRamp is 8 steps of concurrency from 1 to 1000.
 func concurrencyRamp(_ recipe, l *Line, sw *source.Node) diag.Errors {
+	at, block := sw.At("recipe.name").Origin, sw.Get("recipe")
+	threshold := source.LeafNode(0.2, at)
+	if n := block.Get("degradation_threshold"); n != nil {
+		threshold = n
+	}
+	l.postProcess(sw, "degradation_knee_detect", "degradation_knee.json", source.Field{Name: "metric_tag", Value: source.TextNode(cmp.Or(block.Get("degradation_metric_tag").Text(), "request_latency"), at)},
+		source.Field{Name: "stat", Value: source.TextNode(cmp.Or(block.Get("degradation_stat").Text(), "p99"), at)},
+		source.Field{Name: "swept_param", Value: source.TextNode(concurrencyPath, at)}, source.Field{Name: "threshold_pct", Value: threshold})
 	return l.recipeAxis(sw, concurrencyPath, "concurrency", 1, 1000, 8)
+}
+
+// postProcess says what is worked out of the finished cells.
+func (l *Line) postProcess(sw *source.Node, handler, file string, params ...source.Field) {
+	at := sw.At("recipe.name").Origin
+	n := source.ObjectNode(at)
+	n.Put("handler", source.TextNode(handler, at))
+	if len(params) > 0 {
+		n.Put("params", &source.Node{Kind: source.Object, Fields: params, Origin: at})
+	}
+	n.Put("output_filename", source.TextNode(file, at))
+	sw.Put("post_process", n)
+}
+
+func (l *Line) curveOf(sw *source.Node, handler, file, tag string, params ...source.Field) {
+	at := sw.At("recipe.name").Origin
+	l.postProcess(sw, handler, file, append([]source.Field{
+		{Name: "metric_tag", Value: source.TextNode(tag, at)}, {Name: "stat", Value: source.TextNode("avg", at)},
+	}, params...)...)
 }
 
 // prefillCurve is 8 input lengths from 256 to 32768, one request at a time.
 func prefillCurve(r recipe, l *Line, sw *source.Node) diag.Errors {
+	at := sw.At("recipe.name").Origin
+	l.curveOf(sw, "ttft_curve_fit", "prefill_curve.json", "time_to_first_token", source.Field{Name: "swept_param", Value: source.TextNode(islPath, at)})
 	l.recipeValues(sw, concurrencyPath, []any{int64(1)})
 	return l.recipeAxis(sw, islPath, "isl", 256, 32768, 8)
 }
@@ -169,6 +218,9 @@ func prefillCurve(r recipe, l *Line, sw *source.Node) diag.Errors {
 // decodeCurve is 6 steps of concurrency up to 200 by 4 output lengths from 64
 // to 1024.
 func decodeCurve(_ recipe, l *Line, sw *source.Node) diag.Errors {
+	at := sw.At("recipe.name").Origin
+	l.curveOf(sw, "itl_surface_fit", "decode_itl_surface.json", "inter_token_latency",
+		source.Field{Name: "concurrency_param", Value: source.TextNode(concurrencyPath, at)}, source.Field{Name: "osl_param", Value: source.TextNode(oslPath, at)})
 	bad := l.recipeAxis(sw, concurrencyPath, "concurrency", 1, 200, 6)
 	return append(bad, l.recipeAxis(sw, oslPath, "osl", 64, 1024, 4)...)
 }
@@ -250,6 +302,7 @@ func paretoSweep(r recipe, l *Line, sw *source.Node) diag.Errors {
 	}
 	sw.Put("type", source.TextNode(fields.SweepTaking("runs", false).Name, at))
 	sw.Put("runs", runs)
+	l.postProcess(sw, "pareto_sweep", "pareto_sweep.json")
 	return nil
 }
 

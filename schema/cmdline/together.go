@@ -34,7 +34,8 @@ func (l *Line) combineFlags() diag.Errors {
 	}
 	l.completeDataset()
 	bad := lower.Twice(l.Index, l.Root.Get("benchmark"), "benchmark", "benchmark")
-	recipe := l.expandRecipe()
+	recipe := append(l.adaptive(), l.expandRecipe()...)
+	l.warmProbes()
 	l.dropIdleSweep()
 	l.preferVerbose()
 	return slices.Concat(bad, recipe, l.refusals())
@@ -191,7 +192,7 @@ func (l *Line) dropIdleSweep() {
 	if sw == nil || sw.Origin.Source != source.ByFlag || len(l.Axes.All) > 0 {
 		return
 	}
-	for _, k := range []string{"runs", "recipe"} {
+	for _, k := range []string{"runs", "recipe", "search_space"} {
 		if sw.Get(k) != nil {
 			return
 		}

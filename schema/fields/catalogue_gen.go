@@ -151,4 +151,5 @@ var sweepTypes = []SweepType{
 	{Name: "scenarios", Settings: []string{"runs"}},
 	{Name: "sobol", Settings: []string{"samples", "dimensions", "seed", "label_format", "scramble"}, Sampled: true},
 	{Name: "latin_hypercube", Settings: []string{"samples", "dimensions", "seed", "label_format", "optimization"}, Sampled: true},
+	{Name: "adaptive_search", Settings: []string{"search_space", "objectives", "outcome_constraints", "planner", "sla_tiers", "max_iterations", "n_initial_points", "random_seed", "improvement_patience", "plateau_window", "plateau_threshold", "optuna_sampler", "optuna_acquisition", "optuna_terminator", "objective_pooling", "monotonic_stability_trials", "sla_replicates", "sla_precision", "sla_warmup_seconds", "constraint_mode"}},
 }

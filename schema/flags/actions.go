@@ -118,6 +118,9 @@ func FlagActions() []flagRow {
 			return verbosity(at, "TRACE"), nil
 		}},
 		{"variant", variants},
+		{"search_space", searchSpace},
+		{"search_sla", searchLimits},
+		{"search_tier", searchTiers},
 		{"gpu_telemetry", gpuTelemetry},
 		{"server_metrics", serverMetrics},
 		{"network_mean", networkMean},

@@ -15,6 +15,7 @@ type Over struct {
 	DesignDir string
 	Sweep     *SweepSummary // nil without a sweep
 	SweepDir  string
+	History   *SearchHistory // nil where nothing was searched
 }
 
 // CellFiles are the files over the trials of one cell.
@@ -42,6 +43,11 @@ func (o *Over) Write(root string, of func(dir string) *metrics.Summary) error {
 			return err
 		}
 	}
+	if o.History != nil {
+		if _, err := WriteHistory(root, o.History); err != nil {
+			return err
+		}
+	}
 	if o.Sweep == nil {
 		return nil
 	}
@@ -56,7 +62,10 @@ func (o *Over) Write(root string, of func(dir string) *metrics.Summary) error {
 	if err != nil {
 		return err
 	}
-	_, err = WriteSweep(dir, o.Sweep)
+	if _, err = WriteSweep(dir, o.Sweep); err != nil || o.Sweep.Post == nil {
+		return err
+	}
+	_, err = WritePostProcess(dir, o.Sweep, o.Sweep.Post)
 	return err
 }
 

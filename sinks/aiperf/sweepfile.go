@@ -23,6 +23,9 @@ type SweepSummary struct {
 	Mode       string // repeated, independent
 	Level      float64
 	Trials     int
+	Recipe     string       // the recipe that made the sweep, "" for none
+	Filters    []Filter     // limits that make a cell feasible
+	Post       *PostProcess // what is worked out of the cells, nil for nothing
 }
 
 // SweepParameter is one axis with its values.
@@ -36,6 +39,7 @@ type SweepCell struct {
 	Point []Parameter        // by the paths of the axes
 	Runs  []*metrics.Summary `json:"-"`
 	Dirs  []string           // of those runs, in the result directory
+	Named map[string]Plain   // what a named cell says of itself
 }
 
 // WriteSweep writes profile_export_aiperf_sweep.json and .csv into dir. As in
@@ -56,8 +60,22 @@ func (s *SweepSummary) json() object {
 	for _, p := range s.Parameters {
 		params = append(params, object{}.with("name", s.name(p.Path)).with("values", bare(p.Values)))
 	}
-	meta := object{}.with("sweep_parameters", params).with("num_combinations", len(s.Cells)).with("sweep_mode", s.Mode).
-		with("confidence_level", number(s.Level)).with("num_trials_per_value", s.Trials).with("aggregation_type", "sweep")
+	meta := object{}.with("sweep_parameters", params).with("num_combinations", len(s.Cells))
+	if len(s.Filters) > 0 {
+		feasible := 0
+		for i := range s.Cells {
+			if s.feasible(i) {
+				feasible++
+			}
+		}
+		meta = meta.with("sla_constraints", object{}.with("active_filters", filters(s.Filters)).with("feasible_count", feasible).with("infeasible_count", len(s.Cells)-feasible))
+	}
+	meta = meta.with("sweep_mode", s.Mode).with("confidence_level", number(s.Level)).with("num_trials_per_value", s.Trials)
+	if axes, ok := paretoAxes[s.Recipe]; ok {
+		meta = meta.with("pareto_axes", object{}.with("x_metric", axes[0]).with("x_stat", axes[1]).with("x_minimize", true).
+			with("y_metric", axes[2]).with("y_stat", axes[3]).with("y_maximize", true).with("series_keys", []any{}))
+	}
+	meta = meta.with("aggregation_type", "sweep")
 	cells := []object{}
 	for i := range s.Cells {
 		all := object{}
@@ -164,7 +182,7 @@ func (s *SweepSummary) best() []bestCell {
 	} {
 		b := bestCell{name: o.name, cell: -1}
 		for i := range s.Cells {
-			if v, unit := s.mean(i, o.tag, o.stat); !math.IsNaN(v) && (b.cell < 0 || o.better(v, b.value)) {
+			if v, unit := s.mean(i, o.tag, o.stat); !math.IsNaN(v) && s.feasible(i) && (b.cell < 0 || o.better(v, b.value)) {
 				b.cell, b.value, b.unit = i, v, unit
 			}
 		}
@@ -177,19 +195,33 @@ func (s *SweepSummary) best() []bestCell {
 
 // pareto are the cells no other beats in throughput and latency.
 func (s *SweepSummary) pareto() []int {
-	points := make([][]float64, len(s.Cells))
+	var points [][]float64
+	var at []int
 	for i := range s.Cells {
+		if !s.feasible(i) {
+			continue
+		}
 		x, _ := s.mean(i, metrics.RequestThroughput, "avg")
 		y, _ := s.mean(i, s.latencyTag(), "p99")
-		points[i] = []float64{x, y}
+		points, at = append(points, []float64{x, y}), append(at, i)
 	}
 	var out []int
-	for i, on := range stats.Pareto(points, []stats.Direction{stats.Maximise, stats.Minimise}) {
+	for k, on := range stats.Pareto(points, []stats.Direction{stats.Maximise, stats.Minimise}) {
 		if on {
-			out = append(out, i)
+			out = append(out, at[k])
 		}
 	}
 	return out
+}
+
+// feasible tells whether a cell keeps the limits of the sweep.
+func (s *SweepSummary) feasible(cell int) bool { return len(s.breaches(cell, s.Filters)) == 0 }
+
+// paretoAxes are those of AIPerf's recipes: metric and statistic to be small, then to be large.
+var paretoAxes = map[string][4]string{
+	"concurrency-ramp":          {metrics.RequestLatency, "p95", metrics.OutputTokenThroughput, "avg"},
+	"max-concurrency-under-sla": {metrics.RequestLatency, "p95", "concurrency", "value"},
+	"pareto-sweep":              {frontX[0], frontX[1], frontY[0], frontY[1]},
 }
 
 // name is what the files call the axis at a path: its last word (concurrency),

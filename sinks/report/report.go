@@ -20,6 +20,7 @@ import (
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 	"aiperf.dev/aiperf/sweep/search"
+	"aiperf.dev/aiperf/sweep/source"
 )
 
 // Report is what a person is told about a finished plan, in one place for the
@@ -27,7 +28,8 @@ import (
 type Report struct {
 	Plan       *sweep.Plan
 	Results    *decide.Results
-	Search     *search.Answer // of a plan that searches, nil for a matrix
+	Search     *search.Answer  // of a plan that searches, nil for a matrix
+	Adaptive   *source.Adapted // of an adaptive search, nil for any other plan
 	Verdict    validity.Verdict
 	Doubts     []Doubt                   // checks that are not clean, worst first
 	Touched    map[string]validity.Level // by them: metrics, or single statistics of them ("inter_token_latency.p90")
@@ -175,6 +177,8 @@ func (r *Report) head(s *sheet) {
 	parts := []string{}
 	if r.Search != nil {
 		parts = append(parts, words.Count(len(r.Search.Runs), "probe"))
+	} else if r.Adaptive != nil {
+		parts = append(parts, words.Count(len(r.Adaptive.Iterations), "iteration"))
 	} else if n := len(r.Plan.Cells); n > 1 && len(r.Results.Comparisons) == 0 {
 		parts = append(parts, words.Count(n, "cell")+" × "+words.Count(r.Plan.Trials, "trial"))
 	} else if len(r.Results.Comparisons) > 0 {
@@ -199,6 +203,9 @@ func (r *Report) head(s *sheet) {
 func (r *Report) answer() (out []string) {
 	if r.Search != nil {
 		return r.searchSentences()
+	}
+	if r.Adaptive != nil {
+		return r.adaptiveSentences()
 	}
 	if len(r.Results.Comparisons) == 0 {
 		out = r.bestSentences(r.folded > 0)

@@ -30,6 +30,9 @@ func (r *Report) Sentences() (out []string) {
 	if r.Search != nil {
 		return r.searchSentences()
 	}
+	if r.Adaptive != nil {
+		return r.adaptiveSentences()
+	}
 	for _, c := range r.Results.Comparisons { // what was asked is answered first
 		out = append(out, Comparison{c}.Headline())
 		if s := (Comparison{c}).Changes(); s != "" {

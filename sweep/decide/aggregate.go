@@ -143,7 +143,7 @@ func gather(p *sweep.Plan, c *sweep.Cell, runs []*Outcome, level float64) CellRe
 		out.Stopped = &stop
 	}
 	switch {
-	case out.Trials == p.Trials, p.Experiment.Search != nil && out.Trials > 0, out.Stopped != nil && out.Trials == len(runs):
+	case out.Trials == p.Trials, (p.Experiment.Search != nil || p.Adaptive != nil) && out.Trials > 0, out.Stopped != nil && out.Trials == len(runs):
 		out.Status = Complete
 	case out.Trials > 0:
 		out.Status = Partial

@@ -60,6 +60,9 @@ func SampleTag(p *sweep.Plan) string {
 	if c := p.MultiRun.Convergence; c != nil && c.Mode == ByDistribution {
 		return c.Metric
 	}
+	if a := p.Adaptive; a != nil && a.Pooling == "pooled" {
+		return a.Objectives[0].Metric
+	}
 	return ""
 }
 

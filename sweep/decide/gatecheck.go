@@ -40,6 +40,7 @@ func CheckGates(p *sweep.Plan, tags []string) error {
 	}
 	bad = append(bad, checkObjectives(p, tags)...)
 	bad = append(bad, checkSearch(p, tags)...)
+	bad = append(bad, checkAdaptive(p, tags)...)
 	if err := checkConvergence(p, tags); err != nil {
 		bad = append(bad, err)
 	}

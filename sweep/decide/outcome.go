@@ -72,6 +72,16 @@ func (o *Outcome) stat(window, tag string) (metrics.Stat, bool) {
 	return metrics.Stat{}, false
 }
 
+// Figure is a statistic of the run over its full window; false where it has none.
+func (o *Outcome) Figure(k Key) (float64, bool) {
+	s, ok := o.stat(Full, k.Tag)
+	if !ok || !o.measured() {
+		return 0, false
+	}
+	v := s.Value(k.Stat)
+	return v, metrics.Finite(v)
+}
+
 // open is how much less and how much more a statistic may be than its value. What
 // shared reads leave open is known of the full window, and is as much in the steady
 // one, whose requests are nearly all of them.

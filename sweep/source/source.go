@@ -43,6 +43,7 @@ func catalogue() []row {
 		{"matrix", matrixOf},
 		{"enough trials", enoughOf},
 		{"search", searchOf},
+		{"adaptive search", adaptiveOf},
 	}
 }
 

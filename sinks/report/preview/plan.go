@@ -20,12 +20,15 @@ func Plan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
 			requests = fmt.Sprintf("more than %s requests", words.Whole(b.Requests))
 		}
 	}
-	if plan.Experiment.Search != nil {
+	switch {
+	case plan.Experiment.Search != nil:
 		searchPlan(w, plan, b)
-	} else {
+	case plan.Adaptive != nil:
+		adaptivePlan(w, plan, b)
+	default:
 		fmt.Fprintf(w, "%s: %s = %s, %s, %s\n", plan.Name, Size(plan), words.Count(len(plan.Runs), "run"), requests, lasts(b))
 	}
-	if len(plan.Axes) > 0 && plan.Experiment.Search == nil {
+	if len(plan.Axes) > 0 && plan.Experiment.Search == nil && plan.Adaptive == nil {
 		var axes []string
 		for _, x := range plan.Axes {
 			axes = append(axes, x.Name+" "+someOf(x.Labels))
