@@ -52,7 +52,7 @@ func firstPoint(s schema.Sweep, base *int64) ([]schema.Axis, []point, error) {
 	}
 	terms := plannerTerms(&s, base)
 	if setting, why := terms.Check(); setting != "" {
-		return nil, nil, &schema.Error{Path: "sweep." + setting, Place: s.Adaptive.Space[0].Origin.Where, Message: why, Hint: "or use planner: bayesian"}
+		return nil, nil, &schema.Error{Path: "sweep." + setting, Place: s.Adaptive.Space[0].Origin.Where, Message: why, Hint: hints[setting]}
 	}
 	first := planner.Next(terms, nil)
 	axes := make([]schema.Axis, len(s.Adaptive.Space))
@@ -62,6 +62,14 @@ func firstPoint(s schema.Sweep, base *int64) ([]schema.Axis, []point, error) {
 	pt := newPoint([]block{{axes, 1}}, []int{0})
 	warmAlike(s.Adaptive, &pt)
 	return axes, []point{pt}, nil
+}
+
+// hints are what to do where a planner cannot search.
+var hints = map[string]string{
+	"planner":      "one of " + strings.Join(planner.Names(), ", "),
+	"search_space": "or use planner: bayesian",
+	"sla_filters":  "such as --search-sla time_to_first_token:p95:lt:250, or use planner: bayesian",
+	"objectives":   "or use planner: bayesian",
 }
 
 // plannerTerms are what the planner of an adaptive search is told.
