@@ -28,8 +28,8 @@ var notHere = map[string]string{
 	"--prefill-concurrency ":   "needs a streaming endpoint",
 	"--concurrency 15 --model": "user_centric needs conversations of 2 turns or more",
 	"--video-":                 "needs FFmpeg",
-	"--ttft-sla-ms":            "not supported yet",
-	"--degradation-metric-tag": "not supported yet",
+	"--ttft-sla-ms":            "the endpoint must stream",
+	"--degradation-metric-tag": "needs a streaming endpoint",
 }
 
 // smaller makes a command of the documentation one of a moment on the built-in

@@ -90,7 +90,7 @@ var refusals = []refusal{
 	{"two values of a header", "-H X-A:b -H x-a:c", "-H: x-a is given twice", "keep one"},
 	{"two values of an input", "--extra-inputs a:1 --extra-inputs a:2", "--extra-inputs: a is given twice", "keep one"},
 	{"the initials of a metric", "--goodput ttft:3", "--goodput: no metric is called ttft", "time_to_first_token"},
-	{"a knee of no metric", "--degradation-metric-tag itl", "--degradation-metric-tag: not supported yet", "--table cells"},
+	{"a knee of no metric", "--search-recipe concurrency-ramp --degradation-metric-tag itl", "unknown metric itl", ""},
 	{"no file", "--config=", "--config: must not be empty", ""},
 	{"more tokens than a text has", "--isl 1e20", "--isl: 1e+20 is above the limit of 4194304", ""},
 	{"more prompts than memory holds", "--num-dataset-entries 99999999999", "--num-dataset-entries: 99999999999 is above the limit of 4194304", ""},
