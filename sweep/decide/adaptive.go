@@ -9,14 +9,37 @@ import (
 	"aiperf.dev/aiperf/sweep"
 )
 
+// Absent are the figures that the limits and objectives of a sweep name and that no cell of it
+// can have, with what to do. AIPerf takes them and finds every cell infeasible, so they are said
+// and stop nothing.
+func Absent(p *sweep.Plan) (out []string) {
+	say := func(tag string) {
+		if what, hint := lacking(p, tag); what != "" && !slices.Contains(out, what+": "+hint) {
+			out = append(out, what+": "+hint)
+		}
+	}
+	for _, f := range p.Filters {
+		say(f.MetricTag)
+	}
+	if a := p.Adaptive; a != nil {
+		for _, o := range a.Objectives {
+			say(o.Metric)
+		}
+		for _, t := range a.Tiers {
+			for _, f := range t.Filters {
+				say(f.MetricTag)
+			}
+		}
+	}
+	return out
+}
+
 // checkAdaptive holds the figures that a sweep and its adaptive search name against the
-// metrics that exist and that its cells can have.
+// metrics that exist.
 func checkAdaptive(p *sweep.Plan, tags []string) (bad schema.Errors) {
 	check := func(path, tag, stat string) {
 		if _, err := ParseKey(tag+"."+stat, tags); err != nil {
 			bad = append(bad, &schema.Error{Path: path, Message: err.Message, Hint: err.Hint})
-		} else if what, hint := lacking(p, tag); what != "" {
-			bad = append(bad, &schema.Error{Path: path, Message: what, Hint: hint})
 		}
 	}
 	filters := func(path string, of []schema.SLAFilter) {
@@ -32,6 +55,9 @@ func checkAdaptive(p *sweep.Plan, tags []string) (bad schema.Errors) {
 				stat = "avg"
 			}
 			check("sweep.post_process.params.metric_tag", tag, stat)
+			if what, hint := lacking(p, tag); what != "" { // its only figure
+				bad = append(bad, &schema.Error{Path: "sweep.post_process.params.metric_tag", Message: what, Hint: hint})
+			}
 		}
 	}
 	a := p.Adaptive

@@ -8,6 +8,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
 	"aiperf.dev/aiperf/sweep/search/planner"
 	"aiperf.dev/aiperf/sweep/source"
 )
@@ -54,5 +55,8 @@ func adaptivePlan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
 			}
 			words.TwoColumns(w, name, strings.Join(limits, " · "), 8)
 		}
+	}
+	for _, what := range decide.Absent(plan) {
+		words.TwoColumns(w, "doubt", what+"; without it no point has the figure", 8)
 	}
 }
