@@ -262,9 +262,14 @@ func (r *Report) doubts(s *sheet) {
 	if holds := r.whatHolds(); holds != "" && (r.folded < mostFolds || r.Full != nil) && (len(r.Spoiled) == 0 || r.folded < withoutCauses) {
 		s.wrapped("  ", holds)
 	}
-	for i, line := range r.Spoiled {
+	spoiled := r.Spoiled
+	if r.folded >= mostFolds && r.Full == nil && len(spoiled) > 0 {
+		s.line(fmt.Sprintf("  invalid: %s; aiperf checks names them", words.Count(len(spoiled), "number")+" that were asked for"))
+		spoiled = nil
+	}
+	for i, line := range spoiled {
 		if i == most {
-			s.line(fmt.Sprintf("  … and %s", words.Count(len(r.Spoiled)-most, "other number")+" that were asked for"))
+			s.line(fmt.Sprintf("  … and %s", words.Count(len(spoiled)-most, "other number")+" that were asked for"))
 			break
 		}
 		s.wrapped("  ", line)
