@@ -17,6 +17,7 @@ import (
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
+	"aiperf.dev/aiperf/sweep/search"
 )
 
 // tables is the input of the tables.
@@ -115,9 +116,44 @@ func (r *runner) probed(i int, row sinks.RunRow) sinks.RunRow {
 		row.Probe, row.Search, row.Decision = int64(i+1), r.result.Outcomes[i].Why, a.Decision(i/r.plan.Trials)
 	}
 	if a := r.result.Search; a != nil {
-		row.Probe, row.Search, row.Decision = int64(i+1), r.result.Outcomes[i].Why, cmp.Or(string(a.After[i]), "unusable")
+		row.Probe, row.Search, row.Decision = int64(i+1), r.result.Outcomes[i].Why, "unusable"
+		if state := a.After[i]; state != "" {
+			row.Decision = r.decision(state)
+		}
 	}
 	return row
+}
+
+// decision is what a search makes of a load: for a knee it only measures.
+func (r *runner) decision(state search.State) string {
+	if r.plan.Experiment.Search.Find == string(search.Knee) {
+		return "measured"
+	}
+	return string(state)
+}
+
+// found adds to the row of a cell what a search found at its load.
+func (r *runner) found(row *sinks.CellRow, c *sweep.Cell) {
+	row.CurveGood, row.CurveRate = math.NaN(), math.NaN()
+	a := r.result.Search
+	if a == nil {
+		return
+	}
+	for _, l := range a.Loads {
+		if l.Load == c.Load() {
+			row.Decision = r.decision(l.State)
+		}
+	}
+	last := false // of the loads up to the knee
+	for i, p := range a.Curve.Points {
+		if p.Load == c.Load() {
+			row.CurveGood, row.CurveRate = p.Share, p.Law
+			last = i+1 == len(a.Curve.Points) || a.Knee != nil && a.Curve.Points[i+1].Load > a.Knee.At.Value
+		}
+	}
+	if a.Knee != nil && a.Knee.ThroughputShown {
+		row.Knee = yes(last && c.Load() <= a.Knee.At.Value)
+	}
 }
 
 func sentinelNumber(r sweep.Run) int64 {
@@ -278,13 +314,7 @@ func (r *runner) cellRow(c *decide.CellResult) sinks.CellRow {
 			row.N += o.OK
 		}
 	}
-	if a := r.result.Search; a != nil {
-		for _, l := range a.Loads {
-			if l.Load == c.Cell.Load() {
-				row.Decision = string(l.State)
-			}
-		}
-	}
+	r.found(&row, c.Cell)
 	for _, f := range sinks.CellFigures() {
 		out, headline := sinks.Figure{Value: math.NaN(), Low: math.NaN(), High: math.NaN()}, c.Headline()
 		if e, ok := headline.Get(decide.Key{Tag: f.Tag, Stat: f.Stat}); ok {

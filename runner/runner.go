@@ -118,8 +118,10 @@ type runner struct {
 	flips    flips
 	hide     *secret.Masker     // of all cells
 	headroom map[string]float64 // by cell: capacity ÷ planned, where that was tried
-	moved    movedFiles
-	pages    map[string]map[string]telemetry.Family // of servers' pages of metrics: by source, then name
+	// neverIdle says that a search waited in vain for the server to have nothing to do.
+	neverIdle bool
+	moved     movedFiles
+	pages     map[string]map[string]telemetry.Family // of servers' pages of metrics: by source, then name
 }
 
 // Run carries out plan. issue ends at the first interrupt: the run in progress
@@ -279,6 +281,7 @@ func (r *runner) all(issue, hard context.Context) error {
 			unready := r.flip(issue, run)
 			if unready == nil {
 				r.cooldown(issue, last, run)
+				r.idle(issue, last, run)
 			}
 			if r.stop(issue) {
 				return nil
@@ -412,12 +415,7 @@ func (r *runner) cooldown(issue context.Context, last *sweep.Run, next sweep.Run
 	if wait <= 0 {
 		return
 	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-issue.Done():
-	}
+	pause(issue, wait)
 }
 
 // one measures, judges and writes down one run, unless unready says why that

@@ -101,8 +101,12 @@ func (res *Result) searchExit() diag.Code {
 		return diag.Failed
 	case a.Outcome == search.Fewer:
 		return diag.Missed
+	case a.Outcome == search.Unbent, a.Outcome == search.BentAtEnd, a.Outcome == search.BentTwice:
+		return diag.Invalid
 	case res.invalid() && !res.Plan.Experiment.AllowInvalid:
 		return diag.Invalid
+	case a.Outcome == search.Bent, a.Outcome == search.BentAlone:
+		return diag.OK
 	case !a.Sure, a.Outcome == search.Contrary, a.Outcome == search.ClientLost, a.Holds == nil, a.Fails == nil && a.Outcome != search.AtLeast:
 		return diag.Invalid
 	}

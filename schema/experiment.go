@@ -42,7 +42,7 @@ type Compare struct {
 
 // Search looks for the largest load that a server carries within limits.
 type Search struct {
-	Find       string       `json:"find,omitempty"` // max
+	Find       string       `json:"find,omitempty"` // max, min, knee
 	Path       string       `json:"path"`           // as written
 	Range      []float64    `json:"range"`
 	Where      []string     `json:"where,omitempty"` // limits on requests, which every cell has as its SLOs

@@ -163,7 +163,7 @@ func runColumns() []column[RunRow] {
 		count("sentinel", "1 to 3 for the runs of the sentinel, which do not count as trials: no estimate includes them", "", Int32, func(r *r) *int64 { return &r.Sentinel }),
 		count("probe", "number of the run among the probes of a search, from 1; null without a search", "", Int32, func(r *r) *int64 { return &r.Probe }),
 		word("search", "why the search made this probe; null without a search", func(r *r) *string { return &r.Search }),
-		word("decision", "what all usable runs of its load showed when it was over: holds, fails or undecided; unusable for a run that says nothing about the server; null without a search", func(r *r) *string { return &r.Decision }),
+		word("decision", "what all usable runs of its load showed when it was over: holds, fails or undecided; measured where a knee is looked for; unusable for a run that says nothing about the server; null without a search", func(r *r) *string { return &r.Decision }),
 		word("path", "folder of the run's own files", func(r *r) *string { return &r.Path }),
 		real("replay_fidelity", "how close a replay came to its trace: the least of the shares beside it, of rows sent and of rows on time, less the prefix overlap that was missed", "ratio", func(r *r) *float64 { return &r.Replay.Fidelity }),
 		real("replay_lag_p99_ms", "how much later than recorded requests were sent, 99th percentile", "ms", func(r *r) *float64 { return &r.Replay.LagP99 }),
@@ -185,7 +185,9 @@ func cellColumns() []column[CellRow] {
 		maybe("knee", "true at the load from which on more of it hardly gives more throughput", func(c *c) *int64 { return &c.Knee }),
 		word("best_for", "objectives this cell is the best for; where there are SLOs or gates, of the cells that keep them; with 'without limits' behind it: of all cells, though this one is not shown to keep them", func(c *c) *string { return &c.BestFor }),
 		word("reason", "why there is no answer to one of these", func(c *c) *string { return &c.Reason }),
-		word("decision", "what a search found at this load: holds, fails or undecided; null without a search, and where no run was usable", func(c *c) *string { return &c.Decision }),
+		word("decision", "what a search found at this load: holds, fails or undecided; measured where it looks for a knee; null without a search, and where no run was usable", func(c *c) *string { return &c.Decision }),
+		real("curve_good_share", "good requests at this load by isotonic regression over all probes of a search; null without a search for a limit", "ratio", func(c *c) *float64 { return &c.CurveGood }),
+		real("curve_requests_per_s", "requests per second at this load by the Universal Scalability Law, fitted to all probes of a search; null where it does not fit", "requests/s", func(c *c) *float64 { return &c.CurveRate }),
 	}
 	for i, f := range CellFigures() {
 		of := func(c *c) *Figure {

@@ -153,7 +153,7 @@ func inputOf(t testing.TB, dir string, p *sweep.Plan, requests int64, chunks int
 	}
 	for _, c := range p.Cells {
 		at := sinks.Place{Cell: c.Index, Trial: sinks.All}
-		cell := sinks.CellRow{Place: at, Trials: int64(p.Trials), Verdict: validity.Valid.String(), Pareto: 1, Knee: record.None, N: 100}
+		cell := sinks.CellRow{Place: at, Trials: int64(p.Trials), Verdict: validity.Valid.String(), Pareto: 1, Knee: record.None, CurveGood: math.NaN(), CurveRate: math.NaN(), N: 100}
 		for range sinks.CellFigures() {
 			cell.Figures = append(cell.Figures, sinks.Figure{Value: 70.25 + float64(c.Index), Low: 69, High: nan})
 		}

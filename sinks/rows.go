@@ -154,6 +154,8 @@ type CellRow struct {
 	BestFor      string
 	Reason       string
 	Decision     string   // of a search on the load
+	CurveGood    float64  // the curve of a search at the load: the share of good requests
+	CurveRate    float64  // and the requests per second; NaN where there is none
 	N            int64    // requests that ended well, in all trials
 	Figures      []Figure // in the order of CellFigures
 }

@@ -85,11 +85,11 @@ func (p *Plan) checkSearch() error {
 		return refuse(".range", fmt.Sprintf("%g is not below %g", s.Range[0], s.Range[1]), "the smallest load comes first, such as [1, 512]")
 	}
 	b := p.Cells[0].Resolved.Benchmark
-	if len(b.SLOs) == 0 && len(s.Also) == 0 {
+	if len(b.SLOs) == 0 && len(s.Also) == 0 && s.Find != "knee" {
 		return refuse("", "has no limit to look for", `say where, such as ["time_to_first_token < 500"]`)
 	}
 	least := int64(math.Ceil(math.Log(0.025) / math.Log(s.Share))) // Clopper and Pearson, all of them good
-	if n := Planned(b.Phases); len(b.SLOs) > 0 && n > 0 && SearchedRuns*n < least {
+	if n := Planned(b.Phases); s.Find != "knee" && len(b.SLOs) > 0 && n > 0 && SearchedRuns*n < least {
 		return refuse(".share", fmt.Sprintf("%g takes %s of one load to be shown, %d runs have %d", s.Share, words.Count(least, "good request"), SearchedRuns, SearchedRuns*n),
 			fmt.Sprintf("raise requests to %s or more, or lower the share", words.Whole(2*least)))
 	}

@@ -160,6 +160,31 @@ func TestSearchOutcomes(t *testing.T) {
 			says: []string{"So far: concurrency 8 holds, 16 fails; the budget is spent"}, code: diag.Invalid,
 		},
 		{
+			name: "the smallest load", server: server{words: fast},
+			more: `find: min, range: [1, 64], also: ["request_throughput > 100"], budget: {probes: 40}`,
+			says: []string{"concurrency 6 holds, 5 fails ", "limit: request_throughput > 100"}, code: diag.OK,
+		},
+		{
+			name: "the smallest load of all", server: server{words: fast},
+			more: `find: min, range: [8, 64], also: ["request_throughput > 100"]`,
+			says: []string{"At most concurrency 8: the lower end of the range holds\n"}, code: diag.OK,
+		},
+		{
+			name: "no load is enough", server: server{words: fast},
+			more: `find: min, range: [1, 4], also: ["request_throughput > 100"]`,
+			says: []string{"More than concurrency 4: the upper end of the range fails\n"}, code: diag.Missed,
+		},
+		{
+			name: "a knee", server: server{words: fast + "&workers=8"},
+			more: `find: knee, range: [1, 64], budget: {probes: 30}`,
+			says: []string{"The knee is at concurrency ", ": throughput and latency bend there\n", "The Universal Scalability Law does not fit: "}, code: diag.OK,
+		},
+		{
+			name: "a knee beyond the range", server: server{words: fast},
+			more: `find: knee, range: [1, 64], budget: {probes: 30}`,
+			says: []string{"The knee lies above concurrency 64: the throughput still grows there\n", "Universal Scalability Law: 18."}, code: diag.Invalid,
+		},
+		{
 			name: "too close to tell", server: server{words: fast + "&cv=0.6&seed=3"},
 			more: `range: [1, 8], where: ["time_to_first_token < 85"], share: 0.95`,
 			says: []string{"no load is shown to hold, and no load is shown to fail; loads between are too\n"}, code: diag.Invalid,

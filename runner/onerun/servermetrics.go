@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/telemetry"
+	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/schema"
 )
 
 // scraped reads pages of metrics while the run goes on.
@@ -96,6 +99,51 @@ func (l *Loader) openNVML() (local *telemetry.Local, err error) {
 		l.nvml, err = telemetry.OpenNVML()
 	}
 	return l.nvml, err
+}
+
+// Busy is how many requests the servers of a benchmark say they work on or hold back;
+// false where no page of metrics tells. Each is asked once.
+func Busy(ctx context.Context, b *schema.Benchmark, how transport.Config) (requests float64, known bool) { //nolint:gocritic // as transport.Reach
+	if !b.ServerMetrics.Enabled {
+		return 0, false
+	}
+	who := NewInquirer(&b.Endpoint, how)
+	for _, base := range how.Targets {
+		for _, path := range []string{"/metrics", "/prometheus/metrics"} {
+			if page := who.page(ctx, pageOf(base, path)); page != nil {
+				n, some := telemetry.Busy(page)
+				requests, known = requests+n, known || some
+				break
+			}
+		}
+	}
+	return requests, known
+}
+
+// maxPage bounds a page of metrics that is read once.
+const maxPage = 16 << 20
+
+// page is one page of metrics; nil where there is none.
+func (q *Inquirer) page(ctx context.Context, u string) *telemetry.Page {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
+	if u == "" || err != nil {
+		return nil
+	}
+	req.Header = q.header.Clone()
+	res, err := q.client.Do(req)
+	if err != nil {
+		return nil
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxPage))
+	if err != nil || res.StatusCode != http.StatusOK {
+		return nil
+	}
+	found, err := telemetry.Parse(body)
+	if err != nil {
+		return nil
+	}
+	return found
 }
 
 // checkFields refuses a list of fields that cannot be read as one.

@@ -1196,7 +1196,7 @@ var leaves = []Leaf{
 	{Path: "compare.must_detect", Is: 0x10100},
 	{Path: "compare.undecided", Enum: []string{"pass", "fail"}},
 	{Path: "search", Keys: []string{"find", "path", "range", "where", "share", "also", "resolution", "budget"}, Is: 0x80},
-	{Path: "search.find", Enum: []string{"max"}},
+	{Path: "search.find", Enum: []string{"max", "min", "knee"}},
 	{Path: "search.path", Is: 0x20},
 	{Path: "search.range", Is: 0x40},
 	{Path: "search.range.*", Is: 0x10100},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep/search"
 )
@@ -17,7 +18,13 @@ import (
 
 // searchSentences are the answer of a search, and how sure it is.
 func (r *Report) searchSentences() []string {
-	out := []string{r.searchAnswer(), "limit: " + r.searchLimit()}
+	out := []string{r.searchAnswer()}
+	if limit := r.searchLimit(); limit != "" {
+		out = append(out, "limit: "+limit)
+	}
+	if s := r.Law(); s != "" {
+		out = append(out, s)
+	}
 	for _, l := range r.Search.Loads {
 		if l.Torn {
 			out = append(out, fmt.Sprintf("%s held in one run and failed in another: the server may not come back from more load as it was", load(l.Load)))
@@ -38,6 +45,16 @@ func (r *Report) searchAnswer() string {
 	if a.Holds != nil {
 		held = fmt.Sprintf("%s %s holds", unit, load(a.Holds.Load))
 	}
+	smallest := r.Plan.Experiment.Search.Find == string(search.Min)
+	if a.Knee != nil || r.Plan.Experiment.Search.Find == string(search.Knee) {
+		return r.kneeAnswer()
+	}
+	switch {
+	case smallest && a.Outcome == search.AtLeast:
+		return fmt.Sprintf("At most %s %s: the lower end of the range holds", unit, load(a.Holds.Load))
+	case smallest && a.Outcome == search.Fewer:
+		return fmt.Sprintf("More than %s %s: the upper end of the range fails", unit, load(span[1]))
+	}
 	switch a.Outcome {
 	case search.AtLeast:
 		return fmt.Sprintf("At least %s %s: the upper end of the range holds", unit, load(a.Holds.Load))
@@ -54,25 +71,90 @@ func (r *Report) searchAnswer() string {
 	switch {
 	case a.Holds != nil && a.Fails != nil:
 		between = fmt.Sprintf("%s, %s fails", held, load(a.Fails.Load))
+	case a.Fails != nil && smallest:
+		between = fmt.Sprintf("%s %s fails, and none above is shown to hold", unit, load(a.Fails.Load))
 	case a.Fails != nil:
 		between = fmt.Sprintf("%s %s fails, and none below is shown to hold", unit, load(a.Fails.Load))
 	}
+	likely := ""
+	if l := a.Curve.Likely; a.Holds != nil && a.Fails != nil && math.Abs(a.Holds.Load-a.Fails.Load) > 1 && l > min(a.Holds.Load, a.Fails.Load) && l < max(a.Holds.Load, a.Fails.Load) {
+		likely = "; the limit is most likely " + words.Number(l)
+	}
 	switch a.Outcome {
 	case search.Spent:
-		return "So far: " + between + "; the budget is spent"
+		return "So far: " + between + "; the budget is spent" + likely
 	case search.Stopped:
-		return "So far: " + between
+		return "So far: " + between + likely
 	case search.Wide:
-		return between + "; loads between are too close to the limit to be decided"
+		return between + "; loads between are too close to the limit to be decided" + likely
 	}
-	return between
+	return between + likely
+}
+
+// kneeAnswer is where more load begins to give hardly more throughput.
+func (r *Report) kneeAnswer() string {
+	a, unit, span := r.Search, r.Plan.Searched().Name, r.Plan.Experiment.Search.Range
+	at := func(p stats.Param) string {
+		return fmt.Sprintf("%s %s [%s, %s]", unit, words.Number(p.Value), words.Number(p.Low), words.Number(p.High))
+	}
+	switch a.Outcome {
+	case search.Bent:
+		return fmt.Sprintf("The knee is at %s: throughput and latency bend there", at(a.Knee.At))
+	case search.BentAlone:
+		return fmt.Sprintf("The knee of the throughput is at %s; the latency does not show it", at(a.Knee.At))
+	case search.BentTwice:
+		if !a.Knee.ThroughputShown {
+			return fmt.Sprintf("No knee: the latency bends at %s, the throughput does not", at(a.Knee.LatencyAt))
+		}
+		return fmt.Sprintf("Two bends: the throughput at %s, the latency at %s", at(a.Knee.At), at(a.Knee.LatencyAt))
+	case search.BentAtEnd:
+		if a.Knee.Grows {
+			return fmt.Sprintf("The knee lies above %s %s: the throughput still grows there", unit, load(span[1]))
+		}
+		return fmt.Sprintf("The knee lies at %s %s or below: more load gives hardly more throughput from there on", unit, load(span[0]))
+	case search.ClientLost:
+		return fmt.Sprintf("Open: at %s %s no usable run was made (%s)", unit, load(a.At), a.Why)
+	case search.ServerLost:
+		return fmt.Sprintf("The server died at %s %s (%s)", unit, load(a.At), a.Why)
+	case search.Spent, search.Stopped:
+		end := "So far: no knee is shown"
+		if a.Knee != nil && a.Knee.ThroughputShown {
+			end = "So far: the throughput bends at " + at(a.Knee.At)
+		}
+		if a.Outcome == search.Spent {
+			end += "; the budget is spent"
+		}
+		return end
+	}
+	return fmt.Sprintf("No knee is shown between %s %s and %s", unit, load(span[0]), load(span[1]))
+}
+
+// Law is what the Universal Scalability Law says of a search's probes, or why it does not
+// fit them; "" without a search, and for one that did not measure several loads.
+func (r *Report) Law() string {
+	if r.Search == nil || len(r.Search.Loads) < 2 {
+		return ""
+	}
+	c := r.Search.Curve
+	if c.Law == nil {
+		return "The Universal Scalability Law does not fit: " + c.NoLaw
+	}
+	share := func(p stats.Param) string {
+		return fmt.Sprintf("%.3g %% [%.3g, %.3g]", 100*p.Value, 100*p.Low, 100*p.High)
+	}
+	l := c.Law
+	text := fmt.Sprintf("Universal Scalability Law: %s req/s for one user, contention %s, coherency %s", words.Number(l.Lambda.Value), share(l.Sigma), share(l.Kappa))
+	if p := l.Peak; !math.IsNaN(p.Value) {
+		text += fmt.Sprintf("; the throughput is largest at %s users [%s, %s]", words.Number(p.Value), words.Number(p.Low), words.Number(p.High))
+	}
+	return text
 }
 
 // searchLimit is what a load has to show to hold, and how sure its ends are.
 func (r *Report) searchLimit() string {
 	text := r.searchLimits()
 	switch a := r.Search; {
-	case a.Holds == nil && a.Fails == nil:
+	case text == "", a.Holds == nil && a.Fails == nil:
 		return text
 	case a.Sure:
 		return text + " (95 % intervals; each end was seen twice)"
@@ -131,13 +213,24 @@ func (r *Report) probes(s *sheet) {
 		return
 	}
 	s.line("")
-	g := grid{head: []string{r.Plan.Searched().Name, "runs", "good %", "95 % interval", "requests", ""}, left: 0}
+	g := grid{head: []string{r.Plan.Searched().Name, "runs", "good %", "95 % interval", "requests", "req/s", "mean ms", ""}, left: 0}
 	loads := r.nearLimit()
 	for _, l := range loads {
-		row := []string{load(l.Load), fmt.Sprint(l.Runs), "–", "", "", string(l.State)}
+		row := []string{load(l.Load), fmt.Sprint(l.Runs), "–", "", "", "", "", string(l.State)}
+		if i := slices.IndexFunc(a.Curve.Points, func(p search.Point) bool { return p.Load == l.Load }); i >= 0 {
+			p := a.Curve.Points[i]
+			for k, v := range map[int]float64{5: p.Rate, 6: p.Latency} {
+				if !math.IsNaN(v) {
+					row[k] = words.Number(v)
+				}
+			}
+		}
+		if r.Plan.Experiment.Search.Find == string(search.Knee) {
+			row[7] = "" // nothing is decided
+		}
 		if l.Of > 0 {
 			row[2] = fmt.Sprintf("%.4g", 100*l.Share)
-			row[3] = fmt.Sprintf("%.4g to %.4g", 100*l.Low, 100*l.High)
+			row[3] = fmt.Sprintf("%s to %s", percent(l.Low), percent(l.High))
 			row[4] = words.Whole(int64(l.Of))
 		}
 		g.rows = append(g.rows, row)
@@ -164,6 +257,14 @@ func (r *Report) nearLimit() []search.Load {
 	return loads[from:min(len(loads), from+mostLoads)]
 }
 
+// percent is a share without more digits than it is worth.
+func percent(share float64) string {
+	if share < 1e-5 {
+		share = 0
+	}
+	return fmt.Sprintf("%.4g", 100*share)
+}
+
 func load(x float64) string { return fmt.Sprintf("%.6g", x) }
 
 // searchDoc is a search as data.
@@ -174,8 +275,40 @@ type searchDoc struct {
 	Fails      *float64       `json:"fails,omitempty"` // the smallest above it that fails
 	HoldsAgain *float64       `json:"holds_again,omitempty"`
 	Twice      bool           `json:"ends_seen_twice"`
+	Likely     *float64       `json:"most_likely,omitempty"`
+	Knee       *kneeDoc       `json:"knee,omitempty"`
+	Law        *lawDoc        `json:"scalability_law,omitempty"`
+	NoLaw      string         `json:"scalability_law_does_not_fit,omitempty"`
 	Loads      []loadDoc      `json:"loads"`
 	Probes     []probeDoc     `json:"probes"`
+}
+
+// paramDoc is a figure with its interval.
+type paramDoc struct {
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+func param(p stats.Param) *paramDoc {
+	if math.IsNaN(p.Value) || math.IsInf(p.High, 0) {
+		return nil
+	}
+	return &paramDoc{p.Value, p.Low, p.High}
+}
+
+type kneeDoc struct {
+	Throughput *paramDoc `json:"throughput,omitempty"` // the load at which it bends
+	Latency    *paramDoc `json:"latency,omitempty"`
+}
+
+// lawDoc are the parameters of the Universal Scalability Law.
+type lawDoc struct {
+	Lambda   *paramDoc `json:"requests_per_second_of_one_user"`
+	Sigma    *paramDoc `json:"contention"`
+	Kappa    *paramDoc `json:"coherency"`
+	Peak     *paramDoc `json:"largest_throughput_at,omitempty"`
+	Residual float64   `json:"residual"`
 }
 
 type loadDoc struct {
@@ -186,6 +319,10 @@ type loadDoc struct {
 	Low      *float64     `json:"low,omitempty"`
 	High     *float64     `json:"high,omitempty"`
 	Requests int64        `json:"requests,omitempty"`
+	Fitted   *float64     `json:"good_share_isotonic,omitempty"`
+	Rate     *float64     `json:"requests_per_second,omitempty"`
+	Latency  *float64     `json:"request_latency_mean_ms,omitempty"`
+	Law      *float64     `json:"requests_per_second_by_law,omitempty"`
 }
 
 type probeDoc struct {
@@ -206,10 +343,34 @@ func (r *Report) searchDoc() *searchDoc {
 		return &l.Load
 	}
 	d := &searchDoc{Outcome: a.Outcome, Axis: r.Plan.Searched().Name, Holds: at(a.Holds), Fails: at(a.Fails), HoldsAgain: at(a.Again), Twice: a.Sure, Loads: []loadDoc{}, Probes: []probeDoc{}}
-	for _, l := range a.Loads {
+	known := func(v float64) *float64 {
+		if math.IsNaN(v) {
+			return nil
+		}
+		return &v
+	}
+	d.Likely = known(a.Curve.Likely)
+	if k := a.Knee; k != nil {
+		d.Knee = &kneeDoc{}
+		if k.ThroughputShown {
+			d.Knee.Throughput = param(k.At)
+		}
+		if k.LatencyShown {
+			d.Knee.Latency = param(k.LatencyAt)
+		}
+	}
+	if l := a.Curve.Law; l != nil {
+		d.Law = &lawDoc{param(l.Lambda), param(l.Sigma), param(l.Kappa), param(l.Peak), l.Residual}
+	} else {
+		d.NoLaw = a.Curve.NoLaw
+	}
+	for i, l := range a.Loads {
 		x := loadDoc{Load: l.Load, Decision: l.State, Runs: l.Runs, Requests: int64(l.Of)}
 		if l.Of > 0 && !math.IsNaN(l.Share) {
 			x.Share, x.Low, x.High = &l.Share, &l.Low, &l.High
+		}
+		if p := a.Curve.Points; i < len(p) {
+			x.Fitted, x.Rate, x.Latency, x.Law = known(p[i].Share), known(p[i].Rate), known(p[i].Latency), known(p[i].Law)
 		}
 		d.Loads = append(d.Loads, x)
 	}

@@ -63,8 +63,12 @@ type Probe struct {
 	// Worst is the share of good requests with those that were cut off counted as bad,
 	// Best with them as good; none where no limit is about single requests.
 	Worst, Best stats.Tally
-	Own         State  // conditions on the run's figures, and whether the server kept up
-	Unfit       string // why the run says nothing about the server, "" for one that does
+	Own         State // conditions on the run's figures, and whether the server kept up
+	// Rate is how many requests were answered per second, Latency their mean in ms, which is users ÷ Rate in a
+	// closed loop; 0
+	// where there is none.
+	Rate, Latency float64
+	Unfit         string // why the run says nothing about the server, "" for one that does
 }
 
 // Probe reads a run. Requests that failed, were rejected or cut off are among those that
@@ -77,6 +81,12 @@ func (p Prober) Probe(o *Outcome) Probe {
 		return Probe{Unfit: "INVALID" + wrongBy(o.Taints)}
 	}
 	out := Probe{Own: Held}
+	if st, ok := o.stat(Full, metrics.RequestThroughput); ok {
+		out.Rate = st.Avg
+	}
+	if st, ok := o.stat(Full, metrics.RequestLatency); ok {
+		out.Latency = st.Avg
+	}
 	if len(o.Run.Cell.Resolved.Benchmark.SLOs) > 0 {
 		out.Worst, out.Best = goodTallies(o)
 	}

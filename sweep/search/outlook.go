@@ -44,7 +44,7 @@ func Look(t Terms, requests int64) Outlook {
 				return len(runs)
 			}
 			own := Holds
-			if step.Load > limit {
+			if step.Load > limit && t.Find != Min || step.Load < limit && t.Find == Min {
 				own = Fails
 			}
 			runs = append(runs, Run{Load: step.Load, Own: own})

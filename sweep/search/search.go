@@ -31,8 +31,19 @@ const (
 	mostTries = 3 // runs at one load, one after the other, that say nothing about the server
 )
 
+// Find is what a search looks for.
+type Find string
+
+// The finds.
+const (
+	Max  Find = "max"  // the largest load that holds
+	Min  Find = "min"  // the smallest load that holds
+	Knee Find = "knee" // the load from which on more of it hardly gives more throughput
+)
+
 // Terms are what a search looks for.
 type Terms struct {
+	Find       Find          // "" is Max
 	Low, High  float64       // range of loads, 0 < Low < High
 	Whole      bool          // loads are whole numbers
 	Share      float64       // of all attempted requests that have to be good, between 0 and 1
@@ -59,10 +70,13 @@ type Run struct {
 	Worst, Best stats.Tally
 	// Own is what the run shows beside the share: conditions on its figures, and whether
 	// the server kept up. Holds where there are none.
-	Own   State
-	Unfit string // why the run says nothing about the server, "" for one that does
-	Died  bool   // Unfit because the server was gone
-	Took  time.Duration
+	Own State
+	// Rate is how many requests it answered per second, Latency the mean in ms; 0 where
+	// it is not known.
+	Rate, Latency float64
+	Unfit         string // why the run says nothing about the server, "" for one that does
+	Died          bool   // Unfit because the server was gone
+	Took          time.Duration
 }
 
 // Load is all that is known of one load.
@@ -95,7 +109,12 @@ const (
 	Contrary   Outcome = "not_monotone" // a load fails below one that holds
 	ClientLost Outcome = "client_limit" // this client cannot drive more
 	ServerLost Outcome = "server_died"
-	Stopped    Outcome = "stopped" // before its end, from outside
+	Bent       Outcome = "knee" // throughput and latency bend at one load
+	BentAlone  Outcome = "knee_throughput_only"
+	Unbent     Outcome = "knee_none"         // no bend is shown
+	BentAtEnd  Outcome = "knee_boundary"     // the throughput grows, or does not grow, over the whole range
+	BentTwice  Outcome = "knee_disagreement" // they bend at different loads
+	Stopped    Outcome = "stopped"           // before its end, from outside
 )
 
 // Answer is what a search found.
@@ -113,6 +132,8 @@ type Answer struct {
 	After []State // of each run: what the runs of its load showed when it was over; "" for one that says nothing
 	At    float64 // the load at which client or server was lost
 	Why   string  // in the words of the run that showed it
+	Curve Curve   // through all of them
+	Knee  *Bends  // of a search for one
 }
 
 // Unfit tells whether run n of a load, counted from 0, was unusable.
@@ -157,12 +178,15 @@ func Next(t Terms, runs []Run) Step {
 	s := newState(t, runs)
 	step := s.next()
 	step.held, step.failed, step.left = s.holds, s.fails, s.left()
-	return step
+	return s.facing(step)
 }
 
 func (s *state) next() Step {
+	if s.Find == Knee {
+		return s.knee()
+	}
 	if len(s.runs) == 0 {
-		return Step{Load: s.Low, Why: "the lower end of the range"}
+		return Step{Load: s.Low, Why: "the " + s.side("lower", "upper") + " end of the range"}
 	}
 	if step, ended := s.unfit(); ended {
 		return step
@@ -174,7 +198,7 @@ func (s *state) next() Step {
 		return s.contrary()
 	}
 	if l := s.open(); l != nil && (s.holds == nil || s.fails == nil || s.left() > s.missing()) { // else the ends are confirmed
-		return Step{Load: l.Load, Why: fmt.Sprintf("%s is undecided after %s", number(l.Load), words.Count(l.Runs, "run"))}
+		return Step{Load: l.Load, Why: fmt.Sprintf("%s is undecided after %s", s.number(l.Load), words.Count(l.Runs, "run"))}
 	}
 	if s.fails == nil {
 		return s.double()
@@ -193,13 +217,15 @@ func SoFar(t Terms, runs []Run) *Answer {
 	if a := Next(t, runs).Answer; a != nil {
 		return a
 	}
-	return newState(t, runs).end(Stopped).Answer
+	s := newState(t, runs)
+	return s.facing(s.end(Stopped)).Answer
 }
 
 // state is what the runs say together.
 type state struct {
 	Terms
-	runs  []Run
+	asked []Run  // as they were given
+	runs  []Run  // the same, mirrored for the smallest load
 	loads []Load // ascending, those with a usable run
 	spend time.Duration
 	holds *Load // the largest that holds below fails
@@ -208,7 +234,9 @@ type state struct {
 }
 
 func newState(t Terms, runs []Run) *state {
-	s := &state{Terms: t, runs: runs, loads: judged(t, runs)}
+	s := &state{Terms: t, asked: runs}
+	s.runs = s.mirrored(runs)
+	s.loads = judged(t, s.runs)
 	for _, r := range runs {
 		s.spend += r.Took
 	}
@@ -348,7 +376,7 @@ func (s *state) left() int {
 func (s *state) spent() bool { return s.left() == 0 }
 
 func (s *state) end(how Outcome) Step {
-	a := &Answer{Outcome: how, Holds: s.holds, Fails: s.fails, Loads: s.loads, Runs: s.runs, After: s.after()}
+	a := &Answer{Outcome: how, Holds: s.holds, Fails: s.fails, Loads: s.loads, Runs: s.asked, After: s.after()}
 	for i := range s.loads {
 		l := &s.loads[i]
 		l.Torn = l.Runs > 1 && l.alone(s.Terms, s.runs)
@@ -357,6 +385,7 @@ func (s *state) end(how Outcome) Step {
 		a.Again = s.top
 	}
 	a.Sure = (a.Holds == nil || s.seen(a.Holds)) && (a.Fails == nil || s.seen(a.Fails))
+	a.Curve = s.curve()
 	return Step{Answer: a}
 }
 
@@ -407,14 +436,14 @@ func (s *state) double() Step {
 	last := &s.loads[len(s.loads)-1]
 	if last.Load < s.High {
 		next := s.round(min(s.High, 2*last.Load))
-		return Step{Load: next, Why: "nothing fails up to " + number(last.Load)}
+		return Step{Load: next, Why: "nothing fails " + s.side("up", "down") + " to " + s.number(last.Load)}
 	}
 	if last.State == Undecided {
 		if s.holds == nil {
 			return s.end(Wide)
 		}
 		if mid, ok := s.middle(s.holds.Load, s.firstOpen()); ok {
-			return Step{Load: mid, Why: fmt.Sprintf("%s holds, %s is undecided", number(s.holds.Load), number(s.firstOpen()))}
+			return Step{Load: mid, Why: fmt.Sprintf("%s holds, %s is undecided", s.number(s.holds.Load), s.number(s.firstOpen()))}
 		}
 		if step, again := s.confirm(); again {
 			return step
@@ -422,7 +451,7 @@ func (s *state) double() Step {
 		return s.end(Wide)
 	}
 	if !s.seen(last) {
-		return Step{Load: last.Load, Why: "a second run confirms " + number(last.Load)}
+		return Step{Load: last.Load, Why: "a second run confirms " + s.number(last.Load)}
 	}
 	return s.end(AtLeast)
 }
@@ -449,7 +478,7 @@ func (s *state) beyond() (Step, bool) {
 	if next <= s.fails.Load || s.left() <= s.missing()+1 {
 		return Step{}, false
 	}
-	return Step{Load: next, Why: fmt.Sprintf("%s fails: whether more load fails, too", number(s.fails.Load))}, true
+	return Step{Load: next, Why: fmt.Sprintf("%s fails: whether "+s.side("more", "less")+" load fails, too", s.number(s.fails.Load))}, true
 }
 
 // belowFails is where no load holds: the lower bound of the range fails, or nobody
@@ -458,7 +487,7 @@ func (s *state) belowFails() Step {
 	if s.fails.Load > s.Low {
 		lowest := &s.loads[0]
 		if mid, ok := s.middle(s.lastOpen(), s.fails.Load); ok && lowest.State == Undecided {
-			return Step{Load: mid, Why: fmt.Sprintf("%s is undecided, %s fails", number(s.lastOpen()), number(s.fails.Load))}
+			return Step{Load: mid, Why: fmt.Sprintf("%s is undecided, %s fails", s.number(s.lastOpen()), s.number(s.fails.Load))}
 		}
 		if step, again := s.confirm(); again {
 			return step
@@ -466,7 +495,7 @@ func (s *state) belowFails() Step {
 		return s.end(Wide)
 	}
 	if !s.seen(s.fails) {
-		return Step{Load: s.fails.Load, Why: "a second run confirms " + number(s.fails.Load)}
+		return Step{Load: s.fails.Load, Why: "a second run confirms " + s.number(s.fails.Load)}
 	}
 	return s.end(Fewer)
 }
@@ -495,7 +524,7 @@ func (s *state) narrow() Step {
 	for _, g := range gaps {
 		mid, ok := s.middle(g[0], g[1])
 		if ok && s.left() > s.missing() {
-			return Step{Load: mid, Why: fmt.Sprintf("the middle of %s and %s", number(g[0]), number(g[1]))}
+			return Step{Load: mid, Why: fmt.Sprintf("the middle of %s and %s", s.number(g[0]), s.number(g[1]))}
 		}
 		if ok {
 			rest = Spent
@@ -535,23 +564,23 @@ func (s *state) confirm() (Step, bool) {
 	}
 	needs := func(l *Load) bool { return l != nil && !s.seen(l) }
 	again := func(l *Load, from string) (Step, bool) {
-		return Step{Load: l.Load, Why: fmt.Sprintf("a second run confirms %s, %s", number(l.Load), from)}, true
+		return Step{Load: l.Load, Why: fmt.Sprintf("a second run confirms %s, %s", s.number(l.Load), from)}, true
 	}
 	switch lower, upper := needs(s.holds), needs(s.fails); {
 	case lower && at > s.holds.Load:
-		return again(s.holds, "from above")
+		return again(s.holds, "from "+s.side("above", "below"))
 	case upper && at < s.fails.Load:
-		return again(s.fails, "from below")
+		return again(s.fails, "from "+s.side("below", "above"))
 	case lower && s.holds.above:
 		return again(s.holds, "at another time")
 	case upper && s.fails.below:
 		return again(s.fails, "at another time")
 	case lower && s.fails != nil: // from above: over the upper end
-		return Step{Load: s.fails.Load, Why: fmt.Sprintf("%s is confirmed from above", number(s.holds.Load))}, true
+		return Step{Load: s.fails.Load, Why: fmt.Sprintf("%s is confirmed from %s", s.number(s.holds.Load), s.side("above", "below"))}, true
 	case lower:
 		return again(s.holds, "at another time")
 	case upper && s.holds != nil:
-		return Step{Load: s.holds.Load, Why: fmt.Sprintf("%s is confirmed from below", number(s.fails.Load))}, true
+		return Step{Load: s.holds.Load, Why: fmt.Sprintf("%s is confirmed from %s", s.number(s.fails.Load), s.side("below", "above"))}, true
 	case upper:
 		return again(s.fails, "at another time")
 	}
@@ -563,7 +592,7 @@ func (s *state) confirm() (Step, bool) {
 func (s *state) contrary() Step {
 	for _, l := range []*Load{s.fails, s.top} {
 		if l.Runs < 2 {
-			return Step{Load: l.Load, Why: fmt.Sprintf("%s fails and %s holds: seen again", number(s.fails.Load), number(s.top.Load))}
+			return Step{Load: l.Load, Why: fmt.Sprintf("%s fails and %s holds: seen again", s.number(s.fails.Load), s.number(s.top.Load))}
 		}
 	}
 	return s.end(Contrary)
@@ -571,7 +600,7 @@ func (s *state) contrary() Step {
 
 // near tells whether a gap is as narrow as was asked, or as whole numbers allow.
 func (s *state) near(low, high float64) bool {
-	return high/low <= 1+s.Resolution || s.Whole && high-low <= 1
+	return high/low <= 1+s.Resolution || s.Whole && math.Abs(s.face(high)-s.face(low)) <= 1
 }
 
 // middle is the geometric middle of a gap; false where the gap is narrow enough.
@@ -579,15 +608,25 @@ func (s *state) middle(low, high float64) (float64, bool) {
 	if s.near(low, high) {
 		return 0, false
 	}
-	mid := s.round(math.Sqrt(low * high))
+	mid := s.face(s.round(math.Sqrt(low * high)))
 	if s.Whole {
-		mid = min(max(mid, low+1), high-1)
+		least, most := min(s.face(low), s.face(high)), max(s.face(low), s.face(high))
+		mid = min(max(mid, least+1), most-1)
 	}
+	mid = s.mirror(mid)
 	return mid, mid > low && mid < high
 }
 
 // round makes a load one that can be probed: whole, or of four digits.
-func (s *state) round(load float64) float64 {
+func (s *state) round(load float64) float64 { return s.mirror(s.canonical(s.mirror(load))) }
+
+// canonical is a load that can be probed, as a person sees it.
+func (s *state) canonical(load float64) float64 {
+	for _, end := range []float64{s.Low, s.High} {
+		if math.Abs(load/end-1) < 1e-9 {
+			return end
+		}
+	}
 	if s.Whole {
 		return math.Round(load)
 	}

@@ -1,6 +1,8 @@
 package source
 
 import (
+	"math"
+
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 	"aiperf.dev/aiperf/sweep/search"
@@ -44,10 +46,18 @@ func (s *searching) probes(sofar []decide.Outcome) []search.Run {
 		o := &sofar[i]
 		p := s.prober.Probe(o)
 		runs = append(runs, search.Run{
-			Load: o.Run.Cell.Load(), Worst: p.Worst, Best: p.Best, Own: states[p.Own], Unfit: p.Unfit, Died: o.Gone, Took: o.Took,
+			Load: o.Run.Cell.Load(), Worst: p.Worst, Best: p.Best, Own: states[p.Own], Rate: known(p.Rate), Latency: known(p.Latency), Unfit: p.Unfit, Died: o.Gone, Took: o.Took,
 		})
 	}
 	return runs
+}
+
+// known is a figure that is above 0, else 0.
+func known(v float64) float64 {
+	if v > 0 && !math.IsInf(v, 0) {
+		return v
+	}
+	return 0
 }
 
 var states = map[decide.State]search.State{decide.Held: search.Holds, decide.Missed: search.Fails, decide.Undecided: search.Undecided}
@@ -66,7 +76,7 @@ func Found(plan *sweep.Plan, outcomes []decide.Outcome) *search.Answer {
 func Terms(plan *sweep.Plan) search.Terms {
 	s := plan.Experiment.Search
 	t := search.Terms{
-		Low: s.Range[0], High: s.Range[1], Whole: sweep.AxisNamed(plan.Searched().Name).Whole,
+		Find: search.Find(s.Find), Low: s.Range[0], High: s.Range[1], Whole: sweep.AxisNamed(plan.Searched().Name).Whole,
 		Share: s.Share, Resolution: s.Resolution, Probes: s.Budget.Probes,
 	}
 	if s.Budget.Time != nil {

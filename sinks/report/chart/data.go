@@ -1,4 +1,4 @@
-// Package chart draws what a benchmark found: fourteen charts, each the answer
+// Package chart draws what a benchmark found: fifteen charts, each the answer
 // to one question. In go result directories; out come draw.Charts, which are
 // data. A chart never shows what no table holds, every value carries its
 // interval, and a chart that cannot be drawn says what is missing.
@@ -80,10 +80,14 @@ type Cell struct {
 	Verdict validity.Verdict
 	Front   bool
 	Knee    bool
-	Best    string
-	Reason  string
-	stats   map[key]Stat
-	trials  map[key]map[int]Stat
+	// Decision is what a search found at its load, "" without one. The curve of a search
+	// there is Good, a share, and Rate, of requests per second; NaN for none.
+	Decision   string
+	Good, Rate float64
+	Best       string
+	Reason     string
+	stats      map[key]Stat
+	trials     map[key]map[int]Stat
 }
 
 // Value is a swept setting: a number, or words.
@@ -257,6 +261,7 @@ func (d *Data) read(dir, name string, several bool) error {
 			ID: cells.Texts["cell"][i], Dir: dir, Index: len(d.Cells), Values: axisValues(cells, i),
 			Trials: int(number(cells, "trials", i)), Verdict: validity.Parse(text(cells, "verdict", i)),
 			Front: front(cells, i), Knee: number(cells, "knee", i) == 1,
+			Decision: text(cells, "decision", i), Good: number(cells, "curve_good_share", i), Rate: number(cells, "curve_requests_per_s", i),
 			Best: text(cells, "best_for", i), Reason: text(cells, "reason", i),
 			stats: map[key]Stat{}, trials: map[key]map[int]Stat{},
 		}
