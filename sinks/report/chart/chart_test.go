@@ -95,7 +95,7 @@ func (r *Requests) fake(c *Cell, ttft float64) {
 func TestCatalogue(t *testing.T) {
 	t.Parallel()
 	d := demo()
-	missing := map[string]string{"cost": "no price", "telemetry": "no telemetry", "heatmap": "36 good requests"}
+	missing := map[string]string{"cost": "no price", "telemetry": "no telemetry", "heatmap": "36 good requests", "search": "no search"}
 	ids := map[string]bool{}
 	for _, r := range Catalogue() {
 		var c *Cell
@@ -121,8 +121,44 @@ func TestCatalogue(t *testing.T) {
 			_ = os.WriteFile(filepath.Join(dir, r.ID+".png"), b, 0o644)
 		}
 	}
-	if len(ids) != 14 {
-		t.Errorf("%d charts, want 14", len(ids))
+	if len(ids) != 15 {
+		t.Errorf("%d charts, want 15", len(ids))
+	}
+}
+
+// The chart of a search has a point for every probe, the curves through them, and lines
+// at the ends of the bracket, or at the knee.
+func TestSearchChart(t *testing.T) {
+	t.Parallel()
+	row, err := Find("search")
+	if err != nil {
+		t.Fatal(err)
+	}
+	searched := func(knee bool) *Data {
+		d := demo()
+		d.Cells = d.Cells[:3] // 1, 4 and 16
+		for i, c := range d.Cells {
+			c.Decision, c.Good, c.Rate = []string{"holds", "holds", "fails"}[i], 1-float64(i)/10, math.NaN()
+			if knee {
+				c.Decision, c.Knee, c.Good = "measured", i == 1, math.NaN()
+			}
+		}
+		return d
+	}
+	c := row.Build(searched(false), nil)
+	if c.Missing != "" || len(c.Panels) != 1 {
+		t.Fatalf("%q, %d panels", c.Missing, len(c.Panels))
+	}
+	p := c.Panels[0]
+	if len(p.Series) != 2 || len(p.Series[0].Points) != 9 || len(p.Series[1].Points) != 3 || p.Series[1].Points[2].Y != 80 {
+		t.Errorf("%+v", p.Series)
+	}
+	if m := p.Marks; len(m) != 2 || m[0].At != 4 || m[0].Label != "holds" || m[1].At != 16 || m[1].Label != "fails" {
+		t.Errorf("%+v", m)
+	}
+	c = row.Build(searched(true), nil)
+	if p := c.Panels[0]; len(p.Series) != 1 || len(p.Marks) != 1 || p.Marks[0].Label != "knee" || p.Marks[0].At != 4 {
+		t.Errorf("%+v", p)
 	}
 }
 
