@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"aiperf.dev/aiperf/internal/metrics"
@@ -21,6 +22,7 @@ type carrying struct {
 	seldom bool       // with -searches alone
 	limit  [2]float64 // where it is drawn from, evenly over its logarithm
 	where  string     // the limits
+	warm   bool       // runs have a warmup: what the beginning of a load shows is not its limit
 	// at is the server whose limit is at a load, and the limit where 95 % of all requests
 	// are good: a search is right when its bracket holds it.
 	at func(limit float64, search int) (server, float64)
@@ -76,7 +78,7 @@ func carriers() []carrying {
 		{
 			// An answer takes five steps of 5 ms, in four of which it holds its block: n blocks
 			// are enough for 5 n ÷ 4 users, and with one more many wait for a step.
-			name: "KV blocks: who finds none waits or starts again", limit: [2]float64{5, 60}, where: `"request_latency < 30"`, seldom: true,
+			name: "KV blocks: who finds none waits or starts again", limit: [2]float64{5, 60}, where: `"request_latency < 30"`, seldom: true, warm: true,
 			at: func(limit float64, _ int) (server, float64) {
 				n := 4 * math.Floor(limit/5)
 				return server{words: fmt.Sprintf("step=5ms&prefill=0.0001ms&batch=256&block=16&kv_blocks=%g", n)}, 5 * n / 4
@@ -109,6 +111,9 @@ func TestSearchCoverage(t *testing.T) {
 				u := seed.Stream(int64(n), "sim/search/limit").Float64()
 				s, limit := c.at(c.limit[0]*math.Pow(c.limit[1]/c.limit[0], u), n)
 				text := searchText(s.words, "concurrency", "type: concurrency", fmt.Sprintf("range: [1, 256], where: [%s], resolution: 0.05, budget: {probes: 40}", c.where), 200)
+				if c.warm {
+					text = strings.Replace(text, "[{name: profiling, type: concurrency,", `[{name: warmup, type: concurrency, concurrency: "{{ phases.profiling.concurrency }}", requests: 200}, {name: profiling, type: concurrency, concurrency: 1, seamless: true,`, 1)
+				}
 				a := s.find(t, text, scratch(t), false, nil).Search
 				if (a.Holds == nil || a.Holds.Load <= limit) && (a.Fails == nil || a.Fails.Load > limit) {
 					right++
