@@ -106,6 +106,12 @@ def weighed(run, column):
     return np.array([v for v, _ in mine], float), np.array([w for _, w in mine], float)
 
 
+def residence(run):
+    """How many ms the requests with parts were under way in the steady window, up to their last content."""
+    start, end = runs[run]["steady_start_ns"], runs[run]["steady_end_ns"]
+    return sum(max(0, min(q["last_token_ns"], end) - max(q["sent_ns"], start)) for q in of_run[run] if (q["run_id"], q["phase"], q["request_id"]) in parts) / 1e6
+
+
 def rate(m):
     """The steady rate of requests or of tokens; None for another metric."""
     column = {"request_throughput": "sent_ns", "input_token_throughput": "isl", "output_token_throughput": "osl"}.get(m["metric"])
@@ -137,6 +143,8 @@ for m in tables["metrics"]:
         want = np.average(every, weights=weights)
         if m["stat"] == "std":
             want = math.sqrt(np.average((every - want) ** 2, weights=weights))
+    elif m["span"] == "steady" and m["stat"] == "avg" and column == "latency_ms":
+        want = residence(m["run_id"]) / weighed(m["run_id"], column)[1].sum()
     elif m["stat"] in statistics:
         want = statistics[m["stat"]](data)
     else:
