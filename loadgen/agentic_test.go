@@ -48,7 +48,10 @@ func agentic(t *testing.T, phase schema.Phase, sessions ...map[string]any) Job {
 	for _, s := range sessions {
 		records = append(records, s)
 	}
-	set, err := dataset.Open(schema.Dataset{Type: "file", Format: "weka_trace", Records: datasettest.Records(t, records...)}, tok, 1, "profiling")
+	set, err := dataset.Open(schema.Dataset{
+		Type: "file", Format: "weka_trace",
+		Records: datasettest.Records(t, records...),
+	}, tok, 1, "profiling")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +66,8 @@ func agentic(t *testing.T, phase schema.Phase, sessions ...map[string]any) Job {
 func sendings(records []*record.Record) (lines []string) {
 	slices.SortFunc(records, func(a, b *record.Record) int { return cmp.Compare(a.RequestID, b.RequestID) })
 	for _, r := range records {
-		lines = append(lines, fmt.Sprintf("%s %v %s:%d %d/%d", r.Phase, time.Duration(r.Sent), r.ConversationID, r.Turn, r.ISL, r.OSLRequested))
+		lines = append(lines, fmt.Sprintf("%s %v %s:%d %d/%d", r.Phase, time.Duration(r.Sent), r.ConversationID, r.Turn,
+			r.ISL, r.OSLRequested))
 	}
 	return lines
 }
@@ -74,7 +78,10 @@ func sendings(records []*record.Record) (lines []string) {
 func TestAgenticReplay(t *testing.T) {
 	t.Parallel()
 	at := func(ratio float64) schema.Phase {
-		return schema.Phase{Concurrency: 1, Sessions: 1, TrajectoryStartMinRatio: &ratio, TrajectoryStartMaxRatio: &ratio}
+		return schema.Phase{
+			Concurrency: 1, Sessions: 1, TrajectoryStartMinRatio: &ratio,
+			TrajectoryStartMaxRatio: &ratio,
+		}
 	}
 	burst, idle := at(0.4), at(0.4)
 	burst.BurstPhaseStarts = true
@@ -149,7 +156,10 @@ func TestAgenticReplay(t *testing.T) {
 func TestFidelityOfAgenticReplay(t *testing.T) {
 	t.Parallel()
 	ratio := 0.4
-	j := agentic(t, schema.Phase{Concurrency: 1, Sessions: 2, TrajectoryStartMinRatio: &ratio, TrajectoryStartMaxRatio: &ratio}, recordedAgent("a"), recordedAgent("b"))
+	j := agentic(t, schema.Phase{
+		Concurrency: 1, Sessions: 2, TrajectoryStartMinRatio: &ratio,
+		TrajectoryStartMaxRatio: &ratio,
+	}, recordedAgent("a"), recordedAgent("b"))
 	w := &world{latency: fixedLatency(10 * msec)}
 	out := w.play(t, j)
 	judge := func(change func(r *record.Record)) trace.Fidelity {
@@ -176,7 +186,8 @@ func TestFidelityOfAgenticReplay(t *testing.T) {
 	// b as a whole: 0, 64, 128 and 192 of its own, 0, 64 and 64 of its helper's.
 	const known, asked = 64 + 128 + 192 + 64 + 128 + 192 + 64 + 64, 67 + 192 + 256 + 64 + 128 + 192 + 256 + 65 + 66 + 67
 	f := judge(func(*record.Record) {})
-	if f.Rows != 10 || f.Missing != 0 || f.Timed != 5 || f.OnTime != 1 || f.LagP99 > time.Millisecond || f.Dependencies != 1 || f.InputLength != 1 || f.OutputLength != 1 || f.Score != 1 {
+	if f.Rows != 10 || f.Missing != 0 || f.Timed != 5 || f.OnTime != 1 || f.LagP99 > time.Millisecond ||
+		f.Dependencies != 1 || f.InputLength != 1 || f.OutputLength != 1 || f.Score != 1 {
 		t.Errorf("a faithful replay: %+v", f)
 	}
 	if want := float64(known) / asked; math.Abs(f.PrefixHit-want) > 1e-12 {
@@ -195,7 +206,8 @@ func TestFidelityOfAgenticReplay(t *testing.T) {
 func TestAgenticReplayOfManySlots(t *testing.T) {
 	t.Parallel()
 	for seed := range int64(40) {
-		j := agentic(t, schema.Phase{Concurrency: 5, Sessions: 12}, recordedAgent("a"), recordedAgent("b"), recordedAgent("c"), recordedAgent("d"), recordedAgent("e"))
+		j := agentic(t, schema.Phase{Concurrency: 5, Sessions: 12}, recordedAgent("a"), recordedAgent("b"),
+			recordedAgent("c"), recordedAgent("d"), recordedAgent("e"))
 		j.Seed = seed
 		w := &world{latency: fixedLatency(10 * msec)}
 		out := w.play(t, j)
@@ -203,7 +215,8 @@ func TestAgenticReplayOfManySlots(t *testing.T) {
 		for _, line := range out.records {
 			key := line.SessionID
 			if before, ok := last[key]; ok && line.Turn != before+1 {
-				t.Fatalf("seed %d: session %s goes from turn %d to %d:\n%s", seed, line.ConversationID, before, line.Turn, strings.Join(sendings(out.records), "\n"))
+				t.Fatalf("seed %d: session %s goes from turn %d to %d:\n%s", seed, line.ConversationID, before,
+					line.Turn, strings.Join(sendings(out.records), "\n"))
 			}
 			last[key] = line.Turn
 		}
@@ -216,7 +229,8 @@ func TestAgenticReplayOfManySlots(t *testing.T) {
 // What an agentic replay cannot do is said before anything is sent.
 func TestAgenticReplayRefuses(t *testing.T) {
 	t.Parallel()
-	whole := agentic(t, schema.Phase{Concurrency: 3, Duration: schema.Seconds(1)}, recordedAgent("a"), recordedAgent("b"))
+	whole := agentic(t, schema.Phase{Concurrency: 3, Duration: schema.Seconds(1)}, recordedAgent("a"),
+		recordedAgent("b"))
 	answers := agentic(t, schema.Phase{Concurrency: 1, Sessions: 1}, recordedAgent("a"))
 	answers.Set = agents(t, agent("x", 4, nil))
 	warm := agentic(t, schema.Phase{Concurrency: 1, Sessions: 1}, recordedAgent("a"))

@@ -47,7 +47,8 @@ type answer struct {
 func readAnswer(a *answer, x *transport.Exchange, spec *endpoint.Spec) {
 	*a = answer{
 		text: a.text[:0], reasoning: a.reasoning[:0], tool: a.tool[:0], chunks: a.chunks[:0],
-		usage: claims.NoUsage, choice: record.None, first: record.None, firstOutput: record.None, last: record.None, parts: a.parts, timings: claims.NoTimings, named: a.named,
+		usage: claims.NoUsage, choice: record.None, first: record.None, firstOutput: record.None, last: record.None,
+		parts: a.parts, timings: claims.NoTimings, named: a.named,
 	}
 	clear(a.parts)
 	if t := claims.HeaderTimings(x.TimeLines); t != nil {
@@ -151,7 +152,8 @@ func (a *answer) add(ev *transport.Event, c *endpoint.Chunk, size int) {
 		return
 	}
 	a.chunks = append(a.chunks, record.Chunk{
-		At: ev.At, Low: ev.Low, Bytes: int32(min(int64(size)+ev.Left, math.MaxInt32)), Tokens: int32(c.Tokens), Kind: c.Kind, SameRead: ev.SameRead,
+		At: ev.At, Low: ev.Low, Bytes: int32(min(int64(size)+ev.Left, math.MaxInt32)),
+		Tokens: int32(c.Tokens), Kind: c.Kind, SameRead: ev.SameRead,
 	})
 	if c.Empty || !carries(c.Kind) {
 		return
@@ -216,7 +218,8 @@ func (a *answer) verdict(x *transport.Exchange, spec *endpoint.Spec) (status rec
 		return record.Truncated, "unfinished_event", "the stream ended inside an event"
 	case x.Streamed && spec.ProducesTokens && (!spec.NoEnd || a.marked) && !a.ended && a.content > 0:
 		return record.Truncated, "no_end", noEnd(spec)
-	case x.Streamed && spec.Items != "" && spec.CanStream && !a.ended && a.items == 0 && a.content > 0: // partial images
+	case x.Streamed && spec.Items != "" && spec.CanStream && !a.ended && a.items == 0 &&
+		a.content > 0: // partial images
 		return record.Truncated, "no_end", noEnd(spec)
 	case a.content == 0 && spec.TextAt != "" && len(x.Payload) > 0:
 		return record.ParseError, missedKind, noContent(x, spec)

@@ -20,12 +20,18 @@ import (
 
 // arrived is an exchange whose events came at 10, 20, 30, … ns.
 func arrived(streamed bool, events ...string) *transport.Exchange {
-	x := &transport.Exchange{Status: record.OK, HTTPStatus: 200, Stream: streamed, Streamed: streamed, End: int64(10*len(events) + 10)}
+	x := &transport.Exchange{
+		Status: record.OK, HTTPStatus: 200, Stream: streamed,
+		Streamed: streamed, End: int64(10*len(events) + 10),
+	}
 	for i, e := range events {
 		from := int32(len(x.Payload))
 		x.Payload = append(x.Payload, e...)
 		at := int64(10 * (i + 1))
-		x.Events = append(x.Events, transport.Event{Start: from, End: int32(len(x.Payload)), At: at, Low: at - 1, SameRead: i == 1})
+		x.Events = append(x.Events, transport.Event{
+			Start: from, End: int32(len(x.Payload)), At: at, Low: at - 1,
+			SameRead: i == 1,
+		})
 	}
 	return x
 }
@@ -90,7 +96,8 @@ func TestNothingAfterTheEndMarkCounts(t *testing.T) {
 	var a answer
 	readAnswer(&a, x, chatSpec(t))
 	if string(a.text) != "a" || a.content != 1 || len(a.chunks) != 2 || a.last != 10 || a.usage.Said() {
-		t.Errorf("text %q, %d content events, %d chunks, last at %d, usage %+v; want what came before [DONE]", a.text, a.content, len(a.chunks), a.last, a.usage)
+		t.Errorf("text %q, %d content events, %d chunks, last at %d, usage %+v; want what came before [DONE]",
+			a.text, a.content, len(a.chunks), a.last, a.usage)
 	}
 	if status, kind, text := a.verdict(x, chatSpec(t)); status != record.OK {
 		t.Errorf("verdict %s %s %q, want ok", status, kind, text)
@@ -133,7 +140,8 @@ func TestAnswerThatIsBytes(t *testing.T) {
 		x.AllMedia, x.Media, x.Events[0].Left = true, 70_000, 70_000
 		a := answer{text: []byte("of another answer")}
 		readAnswer(&a, x, spec)
-		if status, kind, text := a.verdict(x, spec); status != record.OK || a.items != 1 || a.first != 10 || a.last != 10 || !a.media || len(a.text) > 0 || len(a.chunks) != 1 || a.chunks[0].Bytes != 70_000 {
+		if status, kind, text := a.verdict(x, spec); status != record.OK || a.items != 1 || a.first != 10 ||
+			a.last != 10 || !a.media || len(a.text) > 0 || len(a.chunks) != 1 || a.chunks[0].Bytes != 70_000 {
 			t.Errorf("%s: %s %s %s: %+v", name, status, kind, text, a)
 		}
 	}
@@ -240,19 +248,31 @@ func TestCleanMasksAndCuts(t *testing.T) {
 // tables have its own words.
 func TestRefusalsStandWhole(t *testing.T) {
 	t.Parallel()
-	f := finisher{job: &Job{}, maker: &maker{Renderer: &render.Renderer{Spec: chatSpec(t)}}, hide: secret.NewMasker((&schema.Resolved{Benchmark: schema.Benchmark{Endpoint: schema.Endpoint{APIKey: "sk-1234"}}}).Secrets()...)}
+	f := finisher{
+		job: &Job{}, maker: &maker{Renderer: &render.Renderer{Spec: chatSpec(t)}},
+		hide: secret.NewMasker((&schema.Resolved{
+			Benchmark: schema.Benchmark{Endpoint: schema.Endpoint{APIKey: "sk-1234"}},
+		}).Secrets()...),
+	}
 	for body, want := range map[string][2]string{
 		"{\"error\": {\"message\": \"too long\", \"code\": 400}}\n": {"too long", "{\"error\": {\"message\": \"too long\", \"code\": 400}}\n"},
 		`{"error":"bad key sk-1234"}`:                               {"bad key ***", `{"error":"bad key ***"}`},
 		"overloaded":                                                {"overloaded", ""},
-		`{"detail":"` + strings.Repeat("x", 2*maxBody) + `"}`:       {strings.Repeat("x", maxWords), `{"detail":"` + strings.Repeat("x", maxBody-11)},
+		`{"detail":"` + strings.Repeat("x", 2*maxBody) + `"}`: {
+			strings.Repeat("x", maxWords),
+			`{"detail":"` + strings.Repeat("x", maxBody-11),
+		},
 		"": {"Bad Gateway", ""},
 	} {
 		rec := record.New()
-		x := transport.Exchange{Status: record.HTTPError, HTTPStatus: 502, ErrorText: "Bad Gateway", Payload: []byte(body)}
+		x := transport.Exchange{
+			Status: record.HTTPError, HTTPStatus: 502, ErrorText: "Bad Gateway",
+			Payload: []byte(body),
+		}
 		f.status(&request{x: x}, &answer{}, &rec)
 		if rec.ErrorMessage != want[0] || rec.ErrorBody != want[1] {
-			t.Errorf("%.60q: message %.60q, body %.60q of %d bytes; want %.60q and %.60q", body, rec.ErrorMessage, rec.ErrorBody, len(rec.ErrorBody), want[0], want[1])
+			t.Errorf("%.60q: message %.60q, body %.60q of %d bytes; want %.60q and %.60q", body, rec.ErrorMessage,
+				rec.ErrorBody, len(rec.ErrorBody), want[0], want[1])
 		}
 	}
 }
@@ -260,12 +280,19 @@ func TestRefusalsStandWhole(t *testing.T) {
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	job := &Job{Endpoint: schema.Endpoint{}}
-	f := finisher{job: job, maker: &maker{Renderer: &render.Renderer{Spec: chatSpec(t), Tokenizer: datasettest.Bytes{}}}}
-	a := answer{text: []byte("four"), reasoning: []byte("ab"), content: 2, usage: claims.Usage{Prompt: 9, Completion: 30, Reasoning: 10, Total: 39, Cached: 5}}
+	f := finisher{job: job, maker: &maker{Renderer: &render.Renderer{
+		Spec:      chatSpec(t),
+		Tokenizer: datasettest.Bytes{},
+	}}}
+	a := answer{
+		text: []byte("four"), reasoning: []byte("ab"), content: 2,
+		usage: claims.Usage{Prompt: 9, Completion: 30, Reasoning: 10, Total: 39, Cached: 5},
+	}
 	rec := record.New()
 	rec.ISL = 8
 	f.count(&a, &rec)
-	if rec.ISL != 8 || rec.OutputTokens != 4 || rec.ReasoningTokens != 2 || rec.OSL != 6 || rec.UsageCompletion != 30 || rec.Cached != 5 {
+	if rec.ISL != 8 || rec.OutputTokens != 4 || rec.ReasoningTokens != 2 || rec.OSL != 6 || rec.UsageCompletion != 30 ||
+		rec.Cached != 5 {
 		t.Errorf("own counts: %+v", rec)
 	}
 	job.Endpoint.UseServerTokenCount = true
@@ -333,7 +360,8 @@ func TestToolCallsAreCounted(t *testing.T) {
 	f := &finisher{job: &Job{}, maker: &maker{Renderer: &render.Renderer{Spec: chatSpec(t), Tokenizer: tok}}}
 	rec := record.New()
 	f.count(&a, &rec)
-	if want := int64(tok.Count(`Let me looklook_up{"text":" a b"}`)); rec.OutputTokens != want || rec.OSL != want || rec.ReasoningTokens != record.None {
+	if want := int64(tok.Count(`Let me looklook_up{"text":" a b"}`)); rec.OutputTokens != want ||
+		rec.OSL != want || rec.ReasoningTokens != record.None {
 		t.Errorf("%d output tokens, OSL %d; want %d", rec.OutputTokens, rec.OSL, want)
 	}
 }

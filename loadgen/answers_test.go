@@ -140,7 +140,10 @@ func playRecorded(t *testing.T, typ string, stream bool, piece int, all []*recor
 	}
 	e := schema.Endpoint{Type: typ, Streaming: stream, URLs: []string{serveRecorded(t, list, piece)}}
 	if typ == "template" {
-		e.Template = &schema.BodyTemplate{Body: `{"text": {{ text|tojson }}}`, ResponseField: "choices[0].[delta.content, message.content, text] | [?@] | [0]"}
+		e.Template = &schema.BodyTemplate{
+			Body:          `{"text": {{ text|tojson }}}`,
+			ResponseField: "choices[0].[delta.content, message.content, text] | [?@] | [0]",
+		}
 	}
 	spec, err := endpoint.Open(&e)
 	if err != nil {
@@ -150,7 +153,10 @@ func playRecorded(t *testing.T, typ string, stream bool, piece int, all []*recor
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := dataset.Open(schema.Dataset{Name: "main", Type: "file", Format: "raw_payload", Records: datasettest.Records(t, bodies...)}, tok, 1, "main")
+	set, err := dataset.Open(schema.Dataset{
+		Name: "main", Type: "file", Format: "raw_payload",
+		Records: datasettest.Records(t, bodies...),
+	}, tok, 1, "main")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,8 +168,11 @@ func playRecorded(t *testing.T, typ string, stream bool, piece int, all []*recor
 	defer client.Close()
 	n := 0
 	job := loadgen.Job{
-		Phases: []schema.Phase{{Name: "profiling", Kind: "profiling", Type: "concurrency", Concurrency: 1, Requests: int64(len(list))}},
-		Spec:   spec, Tokenizer: tok, Seed: 1, Text: 1, Clock: clock, Endpoint: e, Client: client, Set: set,
+		Phases: []schema.Phase{{
+			Name: "profiling", Kind: "profiling", Type: "concurrency",
+			Concurrency: 1, Requests: int64(len(list)),
+		}},
+		Spec: spec, Tokenizer: tok, Seed: 1, Text: 1, Clock: clock, Endpoint: e, Client: client, Set: set,
 		Models: schema.Models{Items: []schema.Model{{Name: "m"}}},
 		Emit:   func(*record.Record) {},
 		Detail: func(_ *record.Record, _ *transport.Exchange, s loadgen.Said) any {
@@ -191,13 +200,18 @@ func playRecorded(t *testing.T, typ string, stream bool, piece int, all []*recor
 
 func saidOf(r *record.Record, texts [3]string) *said {
 	s := &said{
-		Status: r.Status, Kind: r.ErrorKind, Message: r.ErrorMessage, Streamed: r.Streamed, Text: texts[0], Reasoning: texts[1], Tool: texts[2], Finish: r.FinishReason,
-		OSL: known(r.OSL), Items: known(r.Items), Dims: known(r.Dimensions), Prefill: finite(r.ServerPrefill), Decode: finite(r.ServerDecode),
+		Status: r.Status, Kind: r.ErrorKind, Message: r.ErrorMessage, Streamed: r.Streamed, Text: texts[0],
+		Reasoning: texts[1], Tool: texts[2], Finish: r.FinishReason,
+		OSL: known(r.OSL), Items: known(r.Items), Dims: known(r.Dimensions), Prefill: finite(r.ServerPrefill),
+		Decode: finite(r.ServerDecode),
 	}
 	for _, c := range r.Chunks {
 		s.Events = append(s.Events, c.Kind.String())
 	}
-	usage := []*int64{known(r.UsagePrompt), known(r.UsageCompletion), known(r.UsageReasoning), known(r.UsageTotal), known(r.Cached)}
+	usage := []*int64{
+		known(r.UsagePrompt), known(r.UsageCompletion), known(r.UsageReasoning), known(r.UsageTotal),
+		known(r.Cached),
+	}
 	for _, u := range usage {
 		if u != nil {
 			s.Usage = usage
@@ -288,7 +302,8 @@ func sendRecorded(c net.Conn, r *recorded, piece int) (again bool) {
 // reading it copies nothing. Where the size is not given, the buffer doubles.
 func TestLargeAnswerIsHeldOnce(t *testing.T) { // not parallel: counts the process's allocations
 	const size = 20 << 20
-	body := []byte(`{"created":1,"data":[{"b64_json":"` + strings.Repeat("A", size) + `"}],"usage":{"input_tokens":5,"output_tokens":200,"total_tokens":205}}`)
+	body := []byte(`{"created":1,"data":[{"b64_json":"` + strings.Repeat("A", size) +
+		`"}],"usage":{"input_tokens":5,"output_tokens":200,"total_tokens":205}}`)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -328,7 +343,10 @@ func TestLargeAnswerIsHeldOnce(t *testing.T) { // not parallel: counts the proce
 	defer client.Close()
 	ask := func(path string) *transport.Exchange {
 		ended := make(chan struct{})
-		x := &transport.Exchange{Path: path, Body: []byte("{}"), Deadline: record.None, CancelAfter: record.None, Done: func(*transport.Exchange) { close(ended) }}
+		x := &transport.Exchange{
+			Path: path, Body: []byte("{}"), Deadline: record.None, CancelAfter: record.None,
+			Done: func(*transport.Exchange) { close(ended) },
+		}
 		client.Start(x)
 		<-ended
 		return x

@@ -119,10 +119,12 @@ func TestRawReadsAsTheOwnType(t *testing.T) {
 		}
 	}
 	for _, data := range []string{ // like one of them, and none
-		`{"type":"message","content":"a"}`, `{"message":{"x":1},"text":"a","done":false}`, `{"token":{"id":1},"text":"a"}`, `{"object":"response","text":"a"}`,
+		`{"type":"message","content":"a"}`, `{"message":{"x":1},"text":"a","done":false}`,
+		`{"token":{"id":1},"text":"a"}`, `{"object":"response","text":"a"}`,
 	} {
 		for _, stream := range []bool{true, false} {
-			if got := shapeOf(opened(t, schema.Endpoint{Type: "raw"}), arrived(stream, data)); got.Text != "a" && data[2] != 'm' {
+			if got := shapeOf(opened(t, schema.Endpoint{Type: "raw"}), arrived(stream, data)); got.Text != "a" &&
+				data[2] != 'm' {
 				t.Errorf("%s, stream %t: %+v", data, stream, got)
 			}
 		}
@@ -133,8 +135,14 @@ func TestRawReadsAsTheOwnType(t *testing.T) {
 // the text lies at a path of the user's.
 func TestUsageBesideAPath(t *testing.T) {
 	t.Parallel()
-	template := schema.Endpoint{Type: "template", Template: &schema.BodyTemplate{Body: `{"a": 1}`, ResponseField: "answer"}}
-	rpc := schema.Endpoint{Type: "grpc", URLs: []string{"grpc://h:1"}, RPC: &schema.RPC{Method: "a.B/C", Body: `{"a": 1}`, Text: "answer"}}
+	template := schema.Endpoint{
+		Type:     "template",
+		Template: &schema.BodyTemplate{Body: `{"a": 1}`, ResponseField: "answer"},
+	}
+	rpc := schema.Endpoint{
+		Type: "grpc", URLs: []string{"grpc://h:1"},
+		RPC: &schema.RPC{Method: "a.B/C", Body: `{"a": 1}`, Text: "answer"},
+	}
 	said := claims.NoUsage
 	said.Prompt = 3
 	for _, e := range []schema.Endpoint{template, rpc} {
@@ -155,7 +163,10 @@ func TestUsageBesideAPath(t *testing.T) {
 // last message never came was cut off, although the server ended the stream well.
 func TestLastMessage(t *testing.T) {
 	t.Parallel()
-	spec := opened(t, schema.Endpoint{Type: "grpc", Streaming: true, URLs: []string{"grpc://h:1"}, RPC: &schema.RPC{Method: "a.B/C", Body: `{"a": 1}`, Text: "tok", Done: "fin"}})
+	spec := opened(t, schema.Endpoint{
+		Type: "grpc", Streaming: true, URLs: []string{"grpc://h:1"},
+		RPC: &schema.RPC{Method: "a.B/C", Body: `{"a": 1}`, Text: "tok", Done: "fin"},
+	})
 	const word, last = `{"tok":" a"}`, `{"tok":" b","fin":true}`
 	triton := opened(t, schema.Endpoint{Type: "kserve_v2_infer", Streaming: true, URLs: []string{"grpc://h:1"}})
 	const part = `{"outputs":[{"name":"text_output","datatype":"BYTES","shape":[1],"data":[" a"]}]}`
@@ -176,7 +187,8 @@ func TestLastMessage(t *testing.T) {
 		var a answer
 		readAnswer(&a, x, c.spec)
 		status, _, text := a.verdict(x, c.spec)
-		if status != c.status || string(a.text) != c.text || status != record.OK && text != "the stream ended, and rpc.done fin was true of none of its messages" {
+		if status != c.status || string(a.text) != c.text || status != record.OK &&
+			text != "the stream ended, and rpc.done fin was true of none of its messages" {
 			t.Errorf("%s: %s %q: %q", c.name, status, text, a.text)
 		}
 	}
@@ -184,7 +196,8 @@ func TestLastMessage(t *testing.T) {
 	x.OwnEnd = true
 	var a answer
 	readAnswer(&a, x, spec)
-	if status, _, text := a.verdict(x, spec); status != record.ParseError || text != `rpc.text tok finds nothing in the answer, which begins {"word":"a"}` {
+	if status, _, text := a.verdict(x, spec); status != record.ParseError ||
+		text != `rpc.text tok finds nothing in the answer, which begins {"word":"a"}` {
 		t.Errorf("a path that leads nowhere: %s %s", status, text)
 	}
 }
@@ -242,11 +255,13 @@ func TestImpossibleCounts(t *testing.T) {
 		"llamacpp_completion":  {`{"content":"a","stop":true,"stop_type":"eos","tokens_predicted":3000000000,"tokens_evaluated":-1,"timings":{"prompt_ms":1,"cache_n":3000000000}}`},
 		"ollama_generate":      {`{"response":"a","done":true,"eval_count":3000000000,"prompt_eval_count":-1}`},
 	} {
-		if got := shapeOf(opened(t, schema.Endpoint{Type: typ, Streaming: true}), arrived(true, events...)); got.Usage != claims.NoUsage || got.Status != record.OK {
+		if got := shapeOf(opened(t, schema.Endpoint{Type: typ, Streaming: true}),
+			arrived(true, events...)); got.Usage != claims.NoUsage || got.Status != record.OK {
 			t.Errorf("%s: %+v", typ, got)
 		}
 	}
-	most := shapeOf(opened(t, schema.Endpoint{Type: "chat"}), arrived(false, `{"choices":[{"message":{"content":"a"}}],"usage":{"prompt_tokens":2147483647}}`))
+	most := shapeOf(opened(t, schema.Endpoint{Type: "chat"}),
+		arrived(false, `{"choices":[{"message":{"content":"a"}}],"usage":{"prompt_tokens":2147483647}}`))
 	if most.Usage.Prompt != 1<<31-1 {
 		t.Errorf("the most that is kept: %d", most.Usage.Prompt)
 	}
@@ -266,7 +281,8 @@ func TestWordsOfAFailedStream(t *testing.T) {
 	} {
 		r := &request{}
 		r.x = *c.x
-		r.x.Status, r.x.HTTPStatus, r.x.ErrorKind, r.x.ErrorText = record.HTTPError, 503, "grpc_unavailable", "gone mid way"
+		r.x.Status, r.x.HTTPStatus, r.x.ErrorKind, r.x.ErrorText = record.HTTPError, 503, "grpc_unavailable",
+			"gone mid way"
 		var rec record.Record
 		f.status(r, &answer{}, &rec)
 		if rec.ErrorMessage != c.want || rec.Status != record.HTTPError || rec.HTTPStatus != 503 {

@@ -87,7 +87,8 @@ func (b *books) startPlay(r *request) {
 	if !r.ends() {
 		b.open++
 		c := r.play.Conversation
-		b.thinking = b.thinking || think(c) > 0 || c.Requests() > int64(len(c.Turns)) // sessions wait for what they start
+		// sessions wait for what they start
+		b.thinking = b.thinking || think(c) > 0 || c.Requests() > int64(len(c.Turns))
 	}
 }
 

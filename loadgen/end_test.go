@@ -286,7 +286,8 @@ func TestFailuresOfAnEarlierPhaseEndTheRun(t *testing.T) {
 	// The second begins at 20 ms. The tenth answer of the first comes at 60 ms,
 	// before the second's arrival of that time.
 	if p := res.Phases[1]; p.Stop != "failures" || p.Issued != 39 || res.Cancelled == "" {
-		t.Errorf("stop %s after %d requests, cancelled %q; want failures after 39, with the reason", p.Stop, p.Issued, res.Cancelled)
+		t.Errorf("stop %s after %d requests, cancelled %q; want failures after 39, with the reason", p.Stop, p.Issued,
+			res.Cancelled)
 	}
 }
 
@@ -304,7 +305,8 @@ func TestInterruptedSeamlessPhases(t *testing.T) {
 	// The second begins at 50 ms and has one slot left of six: 60 is sent, 70 waits.
 	a, b := out.result.Phases[0], out.result.Phases[1]
 	if a.OK != 5 || a.Stop != "interrupted" || b.OK != 1 || b.Stop != "interrupted" || b.Skipped["stopped"] != 1 {
-		t.Errorf("first: %d ok, stop %s; second: %d ok, stop %s, skipped %v; want 5, 1 and 1 skipped", a.OK, a.Stop, b.OK, b.Stop, b.Skipped)
+		t.Errorf("first: %d ok, stop %s; second: %d ok, stop %s, skipped %v; want 5, 1 and 1 skipped", a.OK, a.Stop,
+			b.OK, b.Stop, b.Skipped)
 	}
 	for _, r := range out.records {
 		if r.Status != record.OK {
@@ -328,7 +330,10 @@ func TestAnsweredInTimeIsNotCut(t *testing.T) {
 		for when, do := range stalled(75*msec, 300*msec) {
 			w.at[when] = func(*driver) { do(w) }
 		}
-		out := w.play(t, job(t, schema.Phase{Type: "concurrency", Concurrency: 2, Duration: schema.Seconds(0.1), GracePeriod: schema.Seconds(0)}))
+		out := w.play(t, job(t, schema.Phase{
+			Type: "concurrency", Concurrency: 2, Duration: schema.Seconds(0.1),
+			GracePeriod: schema.Seconds(0),
+		}))
 		if p := out.result.Phases[0]; p.OK != c.ok || p.Cut != c.cut {
 			t.Errorf("answers of %v: ok %d, cut %d; want %d, %d", c.latency, p.OK, p.Cut, c.ok, c.cut)
 		}

@@ -153,14 +153,16 @@ func (f *finisher) record(r *request, a *answer) *record.Record {
 	x, p, turn := &r.x, r.phase, r.current()
 	rec := record.New()
 	rec.RequestID, rec.Phase, rec.Warmup = r.id, p.cfg.Name, p.warmup
-	rec.SessionID, rec.SessionNum, rec.ConversationID, rec.Turn = r.play.ID, r.play.num, r.play.Conversation.ID, r.play.number(r.turn)
+	rec.SessionID, rec.SessionNum, rec.ConversationID, rec.Turn = r.play.ID, r.play.num,
+		r.play.Conversation.ID, r.play.number(r.turn)
 	rec.ParentSession, rec.RootSession, rec.Depth = r.play.from, r.play.root, r.play.depth
 	rec.Model, rec.URL = r.Model, f.urls.of(x.Target, f.maker.Path(r.Model, x.Stream))
 	rec.XRequestID, rec.XCorrelationID = r.RequestID, r.play.ID
 	sum := sha256.Sum256(x.Body)
 	rec.PromptSHA = hex.EncodeToString(sum[:8])
 	rec.Intended, rec.Admitted, rec.Open = r.intended, r.admitted, !p.load.Closed
-	rec.Sent, rec.WriteEnd, rec.FirstByte, rec.End, rec.CancelAsked = x.Sent, x.WriteEnd, x.FirstByte, r.end(), x.CancelAsked
+	rec.Sent, rec.WriteEnd, rec.FirstByte, rec.End, rec.CancelAsked = x.Sent, x.WriteEnd, x.FirstByte, r.end(),
+		x.CancelAsked
 	rec.FirstToken, rec.FirstOutput, rec.LastToken = a.first, a.firstOutput, a.last
 	rec.FinishReason, rec.Streamed = words.Line(f.hide.Text(a.finish)), x.Streamed
 	rec.ServedModel = words.Line(f.hide.Text(a.model))
@@ -214,7 +216,8 @@ func (f *finisher) status(r *request, a *answer, rec *record.Record) {
 	switch {
 	case x.Status == record.OK, x.Status == record.Truncated && a.done: // nothing after an end mark counts
 		rec.Status, kind, text = a.verdict(x, f.maker.Spec)
-		if wrong := f.maker.Spec.Missing(r.current(), f.job.Endpoint.Extra, a.items, a.places); wrong != "" && rec.Status == record.OK {
+		if wrong := f.maker.Spec.Missing(r.current(), f.job.Endpoint.Extra, a.items, a.places); wrong != "" &&
+			rec.Status == record.OK {
 			rec.Status, kind, text = record.ParseError, "count", wrong
 		}
 	case x.Status == record.Cancelled && r.late:
@@ -222,7 +225,8 @@ func (f *finisher) status(r *request, a *answer, rec *record.Record) {
 		kind, text = cutWords(r.phase)
 	case x.Status == record.Cancelled:
 		rec.HTTPStatus = cancelledStatus
-		kind, text = "cancelled", fmt.Sprintf("Request cancelled %.3fs after being sent", float64(x.CancelAfter)/1e9) // AIPerf's words
+		// AIPerf's words
+		kind, text = "cancelled", fmt.Sprintf("Request cancelled %.3fs after being sent", float64(x.CancelAfter)/1e9)
 	case x.Status == record.HTTPError:
 		if len(x.Events) == 0 { // else they are what came before a gRPC stream failed
 			text = OwnWords(x.Payload, text)
@@ -244,13 +248,15 @@ func (f *finisher) status(r *request, a *answer, rec *record.Record) {
 // chunk by chunk would count their seams.
 func (f *finisher) count(a *answer, rec *record.Record) {
 	u := a.usage
-	rec.UsagePrompt, rec.UsageCompletion, rec.UsageReasoning, rec.UsageTotal, rec.Cached = u.Prompt, u.Completion, u.Reasoning, u.Total, u.Cached
+	rec.UsagePrompt, rec.UsageCompletion, rec.UsageReasoning, rec.UsageTotal, rec.Cached = u.Prompt, u.Completion,
+		u.Reasoning, u.Total, u.Cached
 	rec.UsageAccepted, rec.UsageRejected = u.Accepted, u.Rejected
 	if f.job.Endpoint.UseServerTokenCount {
 		f.believe(rec)
 		return
 	}
-	if !f.maker.Spec.ProducesTokens || f.maker.Tokenizer == nil || a.content == 0 || a.media || len(a.text)+len(a.tool)+len(a.reasoning) == 0 { // pictures, say, have no tokens
+	if !f.maker.Spec.ProducesTokens || f.maker.Tokenizer == nil || a.content == 0 || a.media ||
+		len(a.text)+len(a.tool)+len(a.reasoning) == 0 { // pictures, say, have no tokens
 		return
 	}
 	output, reasoning := f.tokens(a.output()), f.tokens(a.reasoning)

@@ -47,8 +47,9 @@ type news struct {
 
 func newGauge(target int, start int64) gauge {
 	return gauge{
-		wait: 4*target + 64, need: heldPart * float64(target), target: target, aimed: target, start: start, at: start, lastSend: start,
-		reached: record.None, left: record.None, firstLeave: record.None,
+		wait: 4*target + 64, need: heldPart * float64(target), target: target, aimed: target, start: start, at: start,
+		lastSend: start,
+		reached:  record.None, left: record.None, firstLeave: record.None,
 	}
 }
 

@@ -91,9 +91,12 @@ func TestGaugeOfAClientThatStandsStill(t *testing.T) {
 		if math.Abs(got.Mean*float64(last)-area) > 1 {
 			t.Fatalf("seed %d: mean %v, want %v by the stamps", seed, got.Mean, area/float64(last))
 		}
-		if got.SteadyStart != reached || got.SteadyEnd != left || math.Abs(got.HeldShare-float64(held)/float64(lastSend)) > 1e-9 {
-			t.Fatalf("seed %d: %d slots, still from %v to %v: steady %v to %v, held %v; want %v to %v, %v", seed, target, time.Duration(stop), time.Duration(goes),
-				time.Duration(got.SteadyStart), time.Duration(got.SteadyEnd), got.HeldShare, time.Duration(reached), time.Duration(left), float64(held)/float64(lastSend))
+		if got.SteadyStart != reached || got.SteadyEnd != left ||
+			math.Abs(got.HeldShare-float64(held)/float64(lastSend)) > 1e-9 {
+			t.Fatalf("seed %d: %d slots, still from %v to %v: steady %v to %v, held %v; want %v to %v, %v", seed,
+				target, time.Duration(stop), time.Duration(goes),
+				time.Duration(got.SteadyStart), time.Duration(got.SteadyEnd), got.HeldShare, time.Duration(reached),
+				time.Duration(left), float64(held)/float64(lastSend))
 		}
 	}
 }

@@ -134,9 +134,12 @@ func (m *meter) watch(stop <-chan struct{}, clock record.Clock, current *atomic.
 func (p *phase) snapshot(now int64) Snapshot {
 	t := &p.books.tally
 	s := Snapshot{
-		Phase: p.cfg.Name, Warmup: p.warmup, At: now, Start: p.startShown.Load(), Ends: record.None, Planned: p.cfg.Requests,
-		Sent: p.books.sent.Load(), Done: t.all(), Failed: t.failed.Load(), Cancelled: t.cancelled.Load(), Cut: t.cut.Load(),
-		InFlight: int(p.books.inFlight.Load()), Target: cmp.Or(p.cfg.InFlight, p.result.Target, p.cfg.Concurrency), Waiting: p.waiting(now),
+		Phase: p.cfg.Name, Warmup: p.warmup, At: now, Start: p.startShown.Load(), Ends: record.None,
+		Planned: p.cfg.Requests,
+		Sent:    p.books.sent.Load(), Done: t.all(), Failed: t.failed.Load(), Cancelled: t.cancelled.Load(),
+		Cut:      t.cut.Load(),
+		InFlight: int(p.books.inFlight.Load()), Target: cmp.Or(p.cfg.InFlight, p.result.Target, p.cfg.Concurrency),
+		Waiting: p.waiting(now),
 	}
 	if end := p.endShown.Load(); end != pace.Never {
 		s.Ends = end

@@ -55,7 +55,8 @@ func TestLiveQuantiles(t *testing.T) {
 		}
 	}
 	if !near(s.TTFTP99, 7) || !near(s.ITLP99, 1) || s.RequestsPerSecond != 2 {
-		t.Errorf("%d snapshots later: TTFT p99 %v, ITL p99 %v, %v requests/s; want 7, 1, 2", 2*liveWindow, s.TTFTP99, s.ITLP99, s.RequestsPerSecond)
+		t.Errorf("%d snapshots later: TTFT p99 %v, ITL p99 %v, %v requests/s; want 7, 1, 2",
+			2*liveWindow, s.TTFTP99, s.ITLP99, s.RequestsPerSecond)
 	}
 }
 
@@ -73,7 +74,8 @@ func TestSnapshotWhileRunning(t *testing.T) {
 		t.Fatalf("%d snapshots", len(shown))
 	}
 	for i, s := range shown {
-		if s.Phase != "busy" || s.Warmup || s.Planned != 9 || s.Target != 3 || s.InFlight != 3 || s.Start != 0 || s.Ends != record.None ||
+		if s.Phase != "busy" || s.Warmup || s.Planned != 9 || s.Target != 3 || s.InFlight != 3 || s.Start != 0 ||
+			s.Ends != record.None ||
 			s.Sent != int64(3*(i+1)) || s.Done != int64(3*i) || s.Failed != 0 || s.Cancelled != 0 {
 			t.Errorf("after %v: %+v", time.Duration(s.At), s)
 		}

@@ -114,19 +114,26 @@ type PhaseResult struct {
 	Cut                        int64            // of the sent ones, those that the end of the phase cut off
 	Skipped                    map[string]int64 // turns and arrivals that were not sent, by reason (on_cap, …)
 	Unsent                     int64            // of these, those that were due by the schedule
-	Due                        int64            // requests that the schedule wanted: issued and unsent ones; 0 in closed loop
-	Stop                       string           // requests, sessions, duration, interrupted, failures, unreachable, stalled, schedule
-	Closed                     bool             // a closed loop: answers, and no clock, say when the next request goes
-	Target                     int              // its concurrency; 0 in other modes, and where prefills alone are limited
-	Capped                     string           // the second, lower limit that holds back requests of a closed loop: in_flight, prefill
-	HeldUp                     int64            // turns of users that were due before the answer to the one before them
-	Rate                       float64          // requests/s asked for, 0 in closed loop; the schedule's own mean when the rate varies
-	Random                     bool             // arrivals are random: the count of a window varies by chance
-	Dispersion                 float64          // of random arrivals: variance of a count ÷ its mean; 1 for Poisson, 1/smoothness for gamma
-	Varying                    bool             // the load changes over the phase on purpose: a ramp of the rate, a series, a trace
-	Gauge                      Gauge
-	Branches                   *record.Branches // of a set whose sessions start others; nil for any other
-	Notes                      []string         // what the watchdog had to do, one line each
+	// requests that the schedule wanted: issued and unsent ones; 0 in closed loop
+	Due int64
+	// requests, sessions, duration, interrupted, failures, unreachable, stalled, schedule
+	Stop   string
+	Closed bool // a closed loop: answers, and no clock, say when the next request goes
+	// its concurrency; 0 in other modes, and where prefills alone are limited
+	Target int
+	// the second, lower limit that holds back requests of a closed loop: in_flight, prefill
+	Capped string
+	HeldUp int64 // turns of users that were due before the answer to the one before them
+	// requests/s asked for, 0 in closed loop; the schedule's own mean when the rate varies
+	Rate   float64
+	Random bool // arrivals are random: the count of a window varies by chance
+	// of random arrivals: variance of a count ÷ its mean; 1 for Poisson, 1/smoothness for gamma
+	Dispersion float64
+	// the load changes over the phase on purpose: a ramp of the rate, a series, a trace
+	Varying  bool
+	Gauge    Gauge
+	Branches *record.Branches // of a set whose sessions start others; nil for any other
+	Notes    []string         // what the watchdog had to do, one line each
 }
 
 // Gauge is an in-flight count kept independently of the records.
@@ -135,6 +142,7 @@ type Gauge struct {
 	Max                    int
 	HeldShare              float64 // share of Start..(last send) with in flight ≥ 0.95 × Target; NaN without target
 	SteadyStart, SteadyEnd int64   // first reached and last left 0.95 × Target; None without
-	HeldRatio              float64 // closed loop: ∫ in flight ÷ ∫ target of the moment, from first reaching it to the last send; NaN without target
-	Residence              int64   // Σ end − sent of all requests, ns: equals ∫ in flight by the records' own stamps
+	// closed loop: ∫ in flight ÷ ∫ target of the moment, from first reaching it to the last send; NaN without target
+	HeldRatio float64
+	Residence int64 // Σ end − sent of all requests, ns: equals ∫ in flight by the records' own stamps
 }

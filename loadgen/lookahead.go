@@ -37,7 +37,9 @@ type lookahead struct {
 // newLookahead starts rendering with open, at most bound requests (0: no
 // bound), keeping ahead of them ready. When it was full once, rendering goes on
 // as soon as refill of them are missing, or half.
-func newLookahead(open func(index int64) (*request, bool), bound int64, ahead, refill int, wake func(), pressed func() bool) *lookahead {
+func newLookahead(
+	open func(index int64) (*request, bool), bound int64, ahead, refill int, wake func(), pressed func() bool,
+) *lookahead {
 	l := &lookahead{wake: wake, pressed: pressed, filled: make(chan struct{}), ended: make(chan struct{})}
 	l.room.L = &l.mu
 	first, ok := open(0)

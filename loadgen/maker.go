@@ -65,7 +65,10 @@ func (m *maker) starts(p *phase, pl *play, list []dataset.Start, t int) []*reque
 		if s.Conversation.Think != nil {
 			s.Conversation = s.Conversation.Drawn(p.keys.Normal(s.Index))
 		}
-		child := &play{Session: s, turns: len(s.Conversation.Turns), joinAt: list[k].JoinAt, from: pl.ID, root: pl.root, depth: pl.depth + 1, beside: t == beforeFirst}
+		child := &play{
+			Session: s, turns: len(s.Conversation.Turns), joinAt: list[k].JoinAt, from: pl.ID, root: pl.root,
+			depth: pl.depth + 1, beside: t == beforeFirst,
+		}
 		out[k] = m.request(p, child, 0)
 	}
 	return out

@@ -55,12 +55,31 @@ func ways() []way {
 	for _, shape := range shapes {
 		ramp := &schema.Ramp{Duration: 1.25, Strategy: shape}
 		all = append(all,
-			way{name: "concurrency ramp, " + shape, phase: schema.Phase{Type: "concurrency", Concurrency: 20, ConcurrencyRamp: ramp}, held: true},
-			way{name: "prefill ramp, " + shape, phase: schema.Phase{Type: "concurrency", Concurrency: 20, PrefillConcurrency: 12, PrefillRamp: ramp}, held: true},
-			way{name: "both ramps, " + shape, phase: schema.Phase{Type: "concurrency", Concurrency: 20, ConcurrencyRamp: ramp, PrefillConcurrency: 12, PrefillRamp: &schema.Ramp{Duration: 0.5, Strategy: shape}}, held: true},
-			way{name: "rate ramp, " + shape, phase: schema.Phase{Type: "constant", Rate: 300, RateRamp: ramp, Requests: 300}},
-			way{name: "poisson rate ramp, " + shape, phase: schema.Phase{Type: "poisson", Rate: 300, RateRamp: ramp, Requests: 300}},
-			way{name: "gamma rate ramp, " + shape, phase: schema.Phase{Type: "gamma", Rate: 300, Smoothness: 2, RateRamp: ramp, Duration: schema.Seconds(1.5)}},
+			way{name: "concurrency ramp, " + shape, phase: schema.Phase{
+				Type:        "concurrency",
+				Concurrency: 20, ConcurrencyRamp: ramp,
+			}, held: true},
+			way{name: "prefill ramp, " + shape, phase: schema.Phase{
+				Type: "concurrency", Concurrency: 20,
+				PrefillConcurrency: 12, PrefillRamp: ramp,
+			}, held: true},
+			way{name: "both ramps, " + shape, phase: schema.Phase{
+				Type: "concurrency", Concurrency: 20,
+				ConcurrencyRamp: ramp, PrefillConcurrency: 12,
+				PrefillRamp: &schema.Ramp{Duration: 0.5, Strategy: shape},
+			}, held: true},
+			way{name: "rate ramp, " + shape, phase: schema.Phase{
+				Type: "constant", Rate: 300, RateRamp: ramp,
+				Requests: 300,
+			}},
+			way{name: "poisson rate ramp, " + shape, phase: schema.Phase{
+				Type: "poisson", Rate: 300, RateRamp: ramp,
+				Requests: 300,
+			}},
+			way{name: "gamma rate ramp, " + shape, phase: schema.Phase{
+				Type: "gamma", Rate: 300, Smoothness: 2,
+				RateRamp: ramp, Duration: schema.Seconds(1.5),
+			}},
 		)
 	}
 	return all
@@ -115,7 +134,8 @@ func TestPrintedSchedulesAreSent(t *testing.T) {
 			}
 			for _, r := range out.records {
 				if r.Admitted != r.Sent {
-					t.Fatalf("request %d was admitted at %v and sent at %v", r.RequestID, time.Duration(r.Admitted), time.Duration(r.Sent))
+					t.Fatalf("request %d was admitted at %v and sent at %v", r.RequestID, time.Duration(r.Admitted),
+						time.Duration(r.Sent))
 				}
 			}
 		})

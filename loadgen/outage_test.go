@@ -43,11 +43,13 @@ func TestServerThatIsGone(t *testing.T) {
 			if n := w.refused; n < 10 || n > c.most {
 				t.Errorf("%d attempts while it was gone, want 10 to %d", n, c.most)
 			}
-			if end := time.Duration(p.End); end < dies+10*time.Second || end > dies+11100*msec || p.Stop != "unreachable" {
+			if end := time.Duration(p.End); end < dies+10*time.Second ||
+				end > dies+11100*msec || p.Stop != "unreachable" {
 				t.Errorf("it ended at %v as %q, want ten seconds after %v, up to a pause more", end, p.Stop, dies)
 			}
 			said := out.result.Cancelled
-			if !out.result.Unreachable || !strings.HasPrefix(said, "the server was gone: no connection for 10") || !strings.Contains(said, "connection refused") {
+			if !out.result.Unreachable || !strings.HasPrefix(said, "the server was gone: no connection for 10") ||
+				!strings.Contains(said, "connection refused") {
 				t.Errorf("the reason is %q", said)
 			}
 			if due := int64(p.End / int64(msec)); p.Rate > 0 && (p.Issued < due-1 || p.Due != p.Issued+p.Unsent) {
@@ -55,8 +57,10 @@ func TestServerThatIsGone(t *testing.T) {
 			}
 			nameless := int64(0)
 			for _, r := range out.records {
-				if r.Status != record.OK && (r.Status != record.Connection || r.ErrorKind != "refused" || r.Sent != record.None) {
-					t.Fatalf("request %d: %s, %s: %s, sent %d", r.RequestID, r.Status, r.ErrorKind, r.ErrorMessage, r.Sent)
+				if r.Status != record.OK && (r.Status != record.Connection || r.ErrorKind != "refused" ||
+					r.Sent != record.None) {
+					t.Fatalf("request %d: %s, %s: %s, sent %d", r.RequestID, r.Status, r.ErrorKind, r.ErrorMessage,
+						r.Sent)
 				}
 				if r.SessionID == "" {
 					nameless++
@@ -89,7 +93,8 @@ func TestServerThatComesBack(t *testing.T) {
 			w := &world{gone: between(dies, back)}
 			out := w.play(t, job(t, c.phase))
 			p := out.result.Phases[0]
-			if p.Stop != "duration" || out.result.Cancelled != "" || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "was gone for 7") {
+			if p.Stop != "duration" || out.result.Cancelled != "" || len(p.Notes) != 1 ||
+				!strings.Contains(p.Notes[0], "was gone for 7") {
 				t.Errorf("it stopped for %q (%q) with the notes %q", p.Stop, out.result.Cancelled, p.Notes)
 			}
 			late := 0
@@ -98,7 +103,8 @@ func TestServerThatComesBack(t *testing.T) {
 					late++
 				}
 				if r.Admitted < r.Intended || r.Sent != record.None && r.Sent-r.Admitted > int64(msec) {
-					t.Fatalf("request %d was intended at %d, admitted at %d, sent at %d: a pause is nobody's lateness", r.RequestID, r.Intended, r.Admitted, r.Sent)
+					t.Fatalf("request %d was intended at %d, admitted at %d, sent at %d: a pause is nobody's lateness",
+						r.RequestID, r.Intended, r.Admitted, r.Sent)
 				}
 			}
 			if late > 0 || p.OK < 10_000 {
@@ -141,7 +147,8 @@ func TestNotWithoutAConnection(t *testing.T) {
 		return msec
 	}
 	out := w.play(t, job(t, schema.Phase{Type: "concurrency", Concurrency: 4, Duration: ptr(schema.Duration(60))}))
-	if p := out.result.Phases[0]; p.Stop != "unreachable" || p.End < int64(35*time.Second) || p.End > int64(37*time.Second) {
+	if p := out.result.Phases[0]; p.Stop != "unreachable" || p.End < int64(35*time.Second) ||
+		p.End > int64(37*time.Second) {
 		t.Errorf("stopped for %q at %v, want ten seconds after the last answer", p.Stop, time.Duration(p.End))
 	}
 	w = &world{gone: between(time.Second, never)}

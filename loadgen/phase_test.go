@@ -35,7 +35,8 @@ func TestClosedLoop(t *testing.T) {
 	// The last three end at 10+40, 20+50, 30+60 ms.
 	p := out.result.Phases[0]
 	if p.Stop != "requests" || p.End != int64(90*msec) || p.Gauge.Max != 3 || p.Target != 3 {
-		t.Errorf("stop %s, end %v, max %d, target %d; want requests, 90ms, 3, 3", p.Stop, time.Duration(p.End), p.Gauge.Max, p.Target)
+		t.Errorf("stop %s, end %v, max %d, target %d; want requests, 90ms, 3, 3", p.Stop, time.Duration(p.End),
+			p.Gauge.Max, p.Target)
 	}
 	// 3·50 + 2·20 + 1·20 over 90 ms; three in flight all the time until the last send.
 	if g := p.Gauge; fmt.Sprintf("%.4f %.2f", g.Mean, g.HeldShare) != "2.3333 1.00" ||
@@ -44,7 +45,8 @@ func TestClosedLoop(t *testing.T) {
 	}
 	for _, r := range out.records {
 		if want := max(0, r.Sent); r.Intended != want || r.Admitted != want {
-			t.Errorf("request %d: intended %d, admitted %d, sent %d: all are the end of the slot's previous request", r.RequestID, r.Intended, r.Admitted, r.Sent)
+			t.Errorf("request %d: intended %d, admitted %d, sent %d: all are the end of the slot's previous request",
+				r.RequestID, r.Intended, r.Admitted, r.Sent)
 		}
 	}
 }
@@ -110,7 +112,8 @@ func TestPauseIsNoAdmissionWait(t *testing.T) {
 		late := 0
 		for i, r := range real {
 			if r.Admitted != ideal[i].Admitted {
-				t.Errorf("%s: request %d admitted at %v, without the pause at %v", c.name, i, time.Duration(r.Admitted), time.Duration(ideal[i].Admitted))
+				t.Errorf("%s: request %d admitted at %v, without the pause at %v", c.name, i, time.Duration(r.Admitted),
+					time.Duration(ideal[i].Admitted))
 				break
 			}
 			if r.DispatchLateness() > 100 {
@@ -118,7 +121,8 @@ func TestPauseIsNoAdmissionWait(t *testing.T) {
 			}
 		}
 		if last := ideal[len(ideal)-1]; late < 50 || last.DispatchLateness() != 0 {
-			t.Errorf("%s: %d requests were late by more than 100 ms; without a pause by %v ms", c.name, late, last.DispatchLateness())
+			t.Errorf("%s: %d requests were late by more than 100 ms; without a pause by %v ms", c.name, late,
+				last.DispatchLateness())
 		}
 	}
 }
@@ -148,11 +152,15 @@ func TestPauseIsNoSkipOfTheCap(t *testing.T) {
 			if pause > 0 {
 				w.at = map[time.Duration]func(*driver){155 * msec: func(*driver) { w.now = int64(155*msec + pause) }}
 			}
-			return w.play(t, job(t, schema.Phase{Type: "constant", Rate: 100, Duration: schema.Seconds(4), Concurrency: 2, OnCap: "skip"})).result.Phases[0].Skipped
+			return w.play(t, job(t, schema.Phase{
+				Type: "constant", Rate: 100, Duration: schema.Seconds(4),
+				Concurrency: 2, OnCap: "skip",
+			})).result.Phases[0].Skipped
 		}
 		ideal, real := play(0), play(time.Second)
 		if lost := real[skipLate]; ideal[skipLate] != 0 || lost < 95 || lost > 105 {
-			t.Errorf("%s: %d skipped by a client that stood still for 100 arrivals; without that %d", c.name, lost, ideal[skipLate])
+			t.Errorf("%s: %d skipped by a client that stood still for 100 arrivals; without that %d", c.name, lost,
+				ideal[skipLate])
 		}
 		if real[skipOnCap] > ideal[skipOnCap] || ideal[skipOnCap] > 0 && real[skipOnCap] < ideal[skipOnCap]/2 {
 			t.Errorf("%s: the cap skipped %d; without the pause %d", c.name, real[skipOnCap], ideal[skipOnCap])
@@ -165,13 +173,17 @@ func TestDurationAndGrace(t *testing.T) {
 	// Four requests go out before 45 ms. Grace ends at 65 ms: those of 10, 20
 	// and 30 ms (35 ms each) are in, the one of 40 ms is cut off.
 	w := &world{latency: fixedLatency(35 * msec)}
-	out := w.play(t, job(t, schema.Phase{Type: "constant", Rate: 100, Duration: schema.Seconds(0.045), GracePeriod: schema.Seconds(0.02)}))
+	out := w.play(t, job(t, schema.Phase{
+		Type: "constant", Rate: 100, Duration: schema.Seconds(0.045),
+		GracePeriod: schema.Seconds(0.02),
+	}))
 	if diff := cmp.Diff(millis(10, 20, 30, 40), w.offsets()); diff != "" {
 		t.Errorf("sent at (-want +got):\n%s", diff)
 	}
 	last := out.records[3]
 	if last.Status != record.Cut || last.InWindow || last.End != int64(65*msec) || last.ErrorKind != "grace_over" {
-		t.Errorf("last: %s %s, in window %v, end %d; want cancelled at 65 ms, outside", last.Status, last.ErrorKind, last.InWindow, last.End)
+		t.Errorf("last: %s %s, in window %v, end %d; want cancelled at 65 ms, outside", last.Status, last.ErrorKind,
+			last.InWindow, last.End)
 	}
 	if p := out.result.Phases[0]; p.OK != 3 || p.Cut != 1 || p.Stop != "duration" {
 		t.Errorf("ok %d, cancelled %d, stop %s", p.OK, p.CancelledCount, p.Stop)
@@ -259,7 +271,10 @@ func TestClosedLoopOverInFlightAlone(t *testing.T) {
 func TestConcurrencyRamp(t *testing.T) {
 	t.Parallel()
 	w := &world{latency: fixedLatency(time.Second)}
-	out := w.play(t, job(t, schema.Phase{Type: "concurrency", Concurrency: 3, Requests: 4, ConcurrencyRamp: &schema.Ramp{Duration: 0.1}}))
+	out := w.play(t, job(t, schema.Phase{
+		Type: "concurrency", Concurrency: 3, Requests: 4,
+		ConcurrencyRamp: &schema.Ramp{Duration: 0.1},
+	}))
 	if diff := cmp.Diff(millis(0, 50, 100, 1000), w.offsets()); diff != "" {
 		t.Errorf("sent at (-want +got):\n%s", diff)
 	}
@@ -314,7 +329,10 @@ func TestConversations(t *testing.T) {
 	w := &world{latency: fixedLatency(10 * msec)}
 	j := job(t, schema.Phase{Type: "concurrency", Concurrency: 1, Sessions: 2})
 	j.Set = datasettest.Inline(t, "multi_turn", []any{
-		map[string]any{"session_id": "a", "turns": []any{map[string]any{"text": "one"}, map[string]any{"text": "two", "delay": 500}}},
+		map[string]any{"session_id": "a", "turns": []any{
+			map[string]any{"text": "one"},
+			map[string]any{"text": "two", "delay": 500},
+		}},
 		map[string]any{"session_id": "b", "turns": []any{map[string]any{"text": "three"}}},
 	})
 	out := w.play(t, j)
@@ -330,10 +348,12 @@ func TestConversations(t *testing.T) {
 	}
 	r := out.records[1]
 	if r.Turn != 1 || r.ConversationID != "a" || r.Intended != int64(510*msec) || r.ISL != int64(len("one ok two")) {
-		t.Errorf("turn %d of %s, intended %v, ISL %d; want 1, a, 510ms, %d", r.Turn, r.ConversationID, time.Duration(r.Intended), r.ISL, len("one ok two"))
+		t.Errorf("turn %d of %s, intended %v, ISL %d; want 1, a, 510ms, %d", r.Turn, r.ConversationID,
+			time.Duration(r.Intended), r.ISL, len("one ok two"))
 	}
 	if p := out.result.Phases[0]; p.Stop != "sessions" || p.Issued != 3 || p.Gauge.HeldShare != 1 {
-		t.Errorf("stop %s, issued %d, held %v; want sessions, 3, 1 (think time holds the session)", p.Stop, p.Issued, p.Gauge.HeldShare)
+		t.Errorf("stop %s, issued %d, held %v; want sessions, 3, 1 (think time holds the session)", p.Stop, p.Issued,
+			p.Gauge.HeldShare)
 	}
 }
 
@@ -353,7 +373,8 @@ func TestRequestCountCutsOrFinishes(t *testing.T) {
 		out := w.play(t, j)
 		p := out.result.Phases[0]
 		if p.Issued != c.issued || p.Stop != "requests" || !cmp.Equal(p.Skipped, c.skipped) {
-			t.Errorf("on_count %q: issued %d, stop %s, skipped %v; want %d, requests, %v", c.onCount, p.Issued, p.Stop, p.Skipped, c.issued, c.skipped)
+			t.Errorf("on_count %q: issued %d, stop %s, skipped %v; want %d, requests, %v", c.onCount,
+				p.Issued, p.Stop, p.Skipped, c.issued, c.skipped)
 		}
 	}
 }
@@ -435,8 +456,14 @@ func TestUserCentric(t *testing.T) {
 func TestCancellation(t *testing.T) {
 	t.Parallel()
 	w := &world{latency: fixedLatency(50 * msec)}
-	warm := schema.Phase{Name: "warmup", Kind: "warmup", Type: "concurrency", Concurrency: 1, Requests: 20, Cancellation: &schema.Cancellation{Rate: 100}}
-	prof := schema.Phase{Type: "concurrency", Concurrency: 10, Requests: 1000, Cancellation: &schema.Cancellation{Rate: 25, Delay: 0.02}}
+	warm := schema.Phase{
+		Name: "warmup", Kind: "warmup", Type: "concurrency", Concurrency: 1, Requests: 20,
+		Cancellation: &schema.Cancellation{Rate: 100},
+	}
+	prof := schema.Phase{
+		Type: "concurrency", Concurrency: 10, Requests: 1000,
+		Cancellation: &schema.Cancellation{Rate: 25, Delay: 0.02},
+	}
 	out := w.play(t, job(t, warm, prof))
 	if p := out.result.Phases[0]; p.CancelledCount != 0 {
 		t.Errorf("warmup: %d cancelled", p.CancelledCount)
@@ -448,7 +475,8 @@ func TestCancellation(t *testing.T) {
 	}
 	for _, r := range out.records {
 		if r.Status == record.Cancelled && (r.HTTPStatus != 499 || r.End-r.Sent != int64(20*msec) || !r.InWindow) {
-			t.Fatalf("cancelled request %d: status %d after %v, in window %v; want 499 after 20 ms, inside", r.RequestID, r.HTTPStatus, time.Duration(r.End-r.Sent), r.InWindow)
+			t.Fatalf("cancelled request %d: status %d after %v, in window %v; want 499 after 20 ms, inside",
+				r.RequestID, r.HTTPStatus, time.Duration(r.End-r.Sent), r.InWindow)
 		}
 	}
 }
@@ -462,13 +490,17 @@ func TestFailureThreshold(t *testing.T) {
 		return []string{`{"error":{"message":"out of memory","type":"server_error"}}`}
 	}}
 	next := schema.Phase{Name: "second", Type: "concurrency", Concurrency: 1, Requests: 5}
-	out := w.play(t, job(t, schema.Phase{Type: "concurrency", Concurrency: 1, Requests: 100, FailedRequestThreshold: ptr(0.5)}, next))
+	out := w.play(t, job(t, schema.Phase{
+		Type: "concurrency", Concurrency: 1,
+		Requests: 100, FailedRequestThreshold: ptr(0.5),
+	}, next))
 	// Armed at 10 records with 5 of 10 failed, not above one half; the 11th is.
 	p := out.result.Phases[0]
 	if p.OK != 5 || p.Failed < 6 || p.Failed > 7 || p.Stop != "failures" {
 		t.Errorf("ok %d, failed %d, stop %s; want 5, 6 or 7, failures", p.OK, p.Failed, p.Stop)
 	}
-	if len(out.result.Phases) != 1 || out.result.Cancelled != "--failed-request-threshold exceeded: 6/11 requests of phase profiling failed" {
+	if len(out.result.Phases) != 1 ||
+		out.result.Cancelled != "--failed-request-threshold exceeded: 6/11 requests of phase profiling failed" {
 		t.Errorf("%d phases, cancelled %q; want one, with the reason", len(out.result.Phases), out.result.Cancelled)
 	}
 }
@@ -476,7 +508,10 @@ func TestFailureThreshold(t *testing.T) {
 // reads makes the job's API one of a template, with the text of answers at field.
 func reads(t *testing.T, j *Job, field string, streaming bool) {
 	t.Helper()
-	j.Endpoint = schema.Endpoint{Type: "template", URLs: []string{"http://a"}, Streaming: streaming, Template: &schema.BodyTemplate{Body: `{"t":1}`, ResponseField: field}}
+	j.Endpoint = schema.Endpoint{
+		Type: "template", URLs: []string{"http://a"}, Streaming: streaming,
+		Template: &schema.BodyTemplate{Body: `{"t":1}`, ResponseField: field},
+	}
 	var err error
 	if j.Spec, err = endpoint.Open(&j.Endpoint); err != nil {
 		t.Fatal(err)
@@ -496,7 +531,8 @@ func TestMissedFieldEndsTheRun(t *testing.T) {
 		if p.OK != 0 || p.Failed < 10 || p.Issued == 100_000 || p.Stop != "failures" {
 			t.Errorf("streaming %v: ok %d, failed %d, issued %d, stop %s", streaming, p.OK, p.Failed, p.Issued, p.Stop)
 		}
-		if got := out.result.Cancelled; !strings.HasPrefix(got, "stopped after 10 answers of phase profiling: response_field texts ") || !strings.Contains(got, `"text`) {
+		if got := out.result.Cancelled; !strings.HasPrefix(got,
+			"stopped after 10 answers of phase profiling: response_field texts ") || !strings.Contains(got, `"text`) {
 			t.Errorf("streaming %v: %s", streaming, got)
 		}
 		if r := out.records[0]; r.Status != record.ParseError || r.ErrorKind != "no_field" {
@@ -527,7 +563,8 @@ func TestFailedTurnEndsItsConversation(t *testing.T) {
 	if p.Issued != 2 || p.Failed != 2 || p.Skipped["turn_failed"] != 4 {
 		t.Errorf("issued %d, failed %d, skipped %v; want 2, 2, 4 turns", p.Issued, p.Failed, p.Skipped)
 	}
-	if r := out.records[0]; r.Status != record.ParseError || r.ErrorKind != "html" || !strings.Contains(r.ErrorMessage, "bad gateway") {
+	if r := out.records[0]; r.Status != record.ParseError || r.ErrorKind != "html" ||
+		!strings.Contains(r.ErrorMessage, "bad gateway") {
 		t.Errorf("%s %s %q; want parse_error html with the words", r.Status, r.ErrorKind, r.ErrorMessage)
 	}
 }
@@ -537,10 +574,13 @@ func TestInterrupt(t *testing.T) {
 	// Sent at 10..40 ms, 200 ms each. Interrupted at 45 ms: nothing new, the
 	// answers are in after 240 ms.
 	w := &world{latency: fixedLatency(200 * msec), at: map[time.Duration]func(*driver){45 * msec: (*driver).interrupt}}
-	out := w.play(t, job(t, schema.Phase{Type: "constant", Rate: 100, Requests: 50}, schema.Phase{Name: "second", Type: "constant", Rate: 1, Requests: 1}))
+	out := w.play(t, job(t, schema.Phase{Type: "constant", Rate: 100, Requests: 50},
+		schema.Phase{Name: "second", Type: "constant", Rate: 1, Requests: 1}))
 	p := out.result.Phases[0]
-	if p.Issued != 4 || p.OK != 4 || p.Stop != "interrupted" || out.result.Cancelled != "interrupted" || len(out.result.Phases) != 1 {
-		t.Errorf("issued %d, ok %d, stop %s, cancelled %q, %d phases; want 4, 4, interrupted, one phase", p.Issued, p.OK, p.Stop, out.result.Cancelled, len(out.result.Phases))
+	if p.Issued != 4 || p.OK != 4 || p.Stop != "interrupted" || out.result.Cancelled != "interrupted" ||
+		len(out.result.Phases) != 1 {
+		t.Errorf("issued %d, ok %d, stop %s, cancelled %q, %d phases; want 4, 4, interrupted, one phase", p.Issued,
+			p.OK, p.Stop, out.result.Cancelled, len(out.result.Phases))
 	}
 	// The second one cancels what is left, at once.
 	w = &world{latency: fixedLatency(200 * msec), at: map[time.Duration]func(*driver){
@@ -594,7 +634,10 @@ func TestRateOfAVaryingSchedule(t *testing.T) {
 	t.Parallel()
 	// Due at 250, 384.6, 487.5 and 587.5 ms: 4 in 0.5875 s.
 	w := &world{}
-	out := w.play(t, job(t, schema.Phase{Type: "constant", Rate: 10, Requests: 4, RateRamp: &schema.Ramp{Duration: 0.4}}))
+	out := w.play(t, job(t, schema.Phase{
+		Type: "constant", Rate: 10,
+		Requests: 4, RateRamp: &schema.Ramp{Duration: 0.4},
+	}))
 	if got := out.result.Phases[0].Rate; math.Abs(got-4/0.5875) > 1e-9 {
 		t.Errorf("rate %v, want %v", got, 4/0.5875)
 	}
@@ -631,7 +674,8 @@ func TestHeadersAndTargets(t *testing.T) {
 	for _, r := range out.records {
 		ids[r.XRequestID] = true
 	}
-	if len(ids) != 4 || len(r.XRequestID) != 36 || r.XRequestID[14] != '4' || !strings.ContainsRune("89ab", rune(r.XRequestID[19])) {
+	if len(ids) != 4 || len(r.XRequestID) != 36 || r.XRequestID[14] != '4' ||
+		!strings.ContainsRune("89ab", rune(r.XRequestID[19])) {
 		t.Errorf("request ids %v: want four different version 4 UUIDs", ids)
 	}
 }
@@ -702,14 +746,21 @@ func TestLimitThatShrinks(t *testing.T) {
 func TestInterruptedIsNotGrace(t *testing.T) {
 	t.Parallel()
 	w := &world{latency: func(*transport.Exchange) time.Duration { return time.Hour }}
-	w.at = map[time.Duration]func(*driver){20 * msec: func(d *driver) { d.interrupt() }, 30 * msec: func(d *driver) { d.abort() }}
-	out := w.play(t, job(t, schema.Phase{Type: "concurrency", Concurrency: 2, Duration: schema.Seconds(60), GracePeriod: schema.Seconds(30)}))
+	w.at = map[time.Duration]func(*driver){
+		20 * msec: func(d *driver) { d.interrupt() },
+		30 * msec: func(d *driver) { d.abort() },
+	}
+	out := w.play(t, job(t, schema.Phase{
+		Type: "concurrency", Concurrency: 2, Duration: schema.Seconds(60),
+		GracePeriod: schema.Seconds(30),
+	}))
 	if len(out.records) != 2 {
 		t.Fatalf("%d records, want the two that were under way", len(out.records))
 	}
 	for _, r := range out.records {
 		if r.Status != record.Cut || r.ErrorKind != "interrupted" || r.End != int64(30*msec) {
-			t.Errorf("request %d: %s %s at %v: %s", r.RequestID, r.Status, r.ErrorKind, time.Duration(r.End), r.ErrorMessage)
+			t.Errorf("request %d: %s %s at %v: %s", r.RequestID, r.Status, r.ErrorKind, time.Duration(r.End),
+				r.ErrorMessage)
 		}
 	}
 }

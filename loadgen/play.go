@@ -94,7 +94,10 @@ func (r *request) end() int64 {
 
 // followUp is when the schedule wants the turn after r, whose answer has ended.
 func (p *phase) followUp(r *request) int64 {
-	due, heldUp := p.load.FollowUp(mode.Answered{PhaseStart: p.start, Intended: r.intended, End: r.end(), Next: r.next()})
+	due, heldUp := p.load.FollowUp(mode.Answered{
+		PhaseStart: p.start, Intended: r.intended, End: r.end(),
+		Next: r.next(),
+	})
 	if heldUp {
 		p.books.heldUp.Add(1)
 	}
@@ -183,7 +186,10 @@ func (p *phase) joined(child *play, at int64) {
 	p.books.branches.release(p.stops.why != "")
 	if at > t.answered {
 		t.answered, pl.newest = at, child.newest
-		t.due, _ = p.load.FollowUp(mode.Answered{PhaseStart: p.start, Intended: pl.intended, End: at, Next: t.r.current()})
+		t.due, _ = p.load.FollowUp(mode.Answered{
+			PhaseStart: p.start, Intended: pl.intended, End: at,
+			Next: t.r.current(),
+		})
 	}
 	p.ready(*t, at)
 }

@@ -103,8 +103,9 @@ func (l *punctual) dispatch(r *request, ready, due, now int64, opening bool) {
 	s := &l.spare[0]
 	l.spare = l.spare[1:]
 	*s = stay{
-		after: r.play.newest, ready: ready, due: due, freed: r.freed, dispatched: now, order: record.None, returned: [3]int64{record.None, record.None, record.None},
-		took: [3]bool{mode.SessionSlots: opening, mode.WireSlots: true, mode.PrefillSlots: r.prefilling},
+		after: r.play.newest, ready: ready, due: due, freed: r.freed, dispatched: now, order: record.None,
+		returned: [3]int64{record.None, record.None, record.None},
+		took:     [3]bool{mode.SessionSlots: opening, mode.WireSlots: true, mode.PrefillSlots: r.prefilling},
 	}
 	for i, took := range s.took {
 		if took {
@@ -253,7 +254,8 @@ func (l *punctual) looks() int64 {
 func (l *punctual) begin(s *stay, since int64) {
 	least := s.least()
 	s.start = max(least, since)
-	s.admitted = min(s.start+s.ready-least, s.freed) // on the real clock: what the answer before it was late by counts once
+	// on the real clock: what the answer before it was late by counts once
+	s.admitted = min(s.start+s.ready-least, s.freed)
 	s.start = s.admitted - s.ready + least
 	s.settled, s.after = true, nil
 	for i, took := range s.took {

@@ -31,12 +31,17 @@ func TestDiallingIsNotLate(t *testing.T) {
 		{"two slots", 2, 3 * msec, 0, 0},
 		{"two slots, and a client that holds them", 2, 3 * msec, 2 * msec, 2}, // and those that wait behind it
 	} {
-		w := &world{latency: fixedLatency(20 * msec), dial: func(*transport.Exchange) (opens, held time.Duration) { return c.opens, c.held }}
+		w := &world{
+			latency: fixedLatency(20 * msec),
+			dial:    func(*transport.Exchange) (opens, held time.Duration) { return c.opens, c.held },
+		}
 		out := w.play(t, job(t, schema.Phase{Type: "constant", Rate: 100, Requests: 200, Concurrency: c.slots}))
 		for _, r := range out.records {
 			all := float64(r.Sent-r.Intended) / 1e6
-			if got := r.DispatchLateness(); got < c.late || got > c.late && (c.slots == 0 || c.held == 0) || r.ConnectTime() != float64(c.opens)/1e6 || math.Abs(r.AdmissionWait()+got+r.ConnectTime()-all) > 1e-9 {
-				t.Errorf("%s: request %d is late by %v ms of %v ms before it was sent, %v connecting and %v waiting; want %v late", c.name, r.RequestID, got, all, r.ConnectTime(), r.AdmissionWait(), c.late)
+			if got := r.DispatchLateness(); got < c.late || got > c.late && (c.slots == 0 || c.held == 0) ||
+				r.ConnectTime() != float64(c.opens)/1e6 || math.Abs(r.AdmissionWait()+got+r.ConnectTime()-all) > 1e-9 {
+				t.Errorf("%s: request %d is late by %v ms of %v ms before it was sent, %v connecting and %v waiting; want %v late",
+					c.name, r.RequestID, got, all, r.ConnectTime(), r.AdmissionWait(), c.late)
 				break
 			}
 		}
@@ -102,7 +107,8 @@ func TestAdmittedIsExact(t *testing.T) {
 			requests++
 			if r.Admitted != ideal[i].Admitted {
 				if wrong++; wrong < 10 {
-					t.Errorf("run %d, %d slots, load %.0f %%: request %d admitted at %v, without pauses at %v", n, slots, load*100, i, time.Duration(r.Admitted), time.Duration(ideal[i].Admitted))
+					t.Errorf("run %d, %d slots, load %.0f %%: request %d admitted at %v, without pauses at %v", n,
+						slots, load*100, i, time.Duration(r.Admitted), time.Duration(ideal[i].Admitted))
 				}
 			}
 			if r.DispatchLateness() > 10 {
@@ -113,7 +119,8 @@ func TestAdmittedIsExact(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d of %d requests wrong; %d were late by more than 10 ms, %d waited longer than that for a slot", wrong, requests, late, queued)
+	t.Logf("%d of %d requests wrong; %d were late by more than 10 ms, %d waited longer than that for a slot", wrong,
+		requests, late, queued)
 	if wrong > 0 || late < requests/20 || queued < requests/20 {
 		t.Errorf("%d of %d requests wrong; %d late, %d queued, want many of each", wrong, requests, late, queued)
 	}
@@ -129,7 +136,10 @@ func TestUnsentIsWhoseItIs(t *testing.T) {
 		rng := rand.New(rand.NewPCG(21, uint64(n)))
 		slots, gap := 1+rng.IntN(16), []int{1, 2, 5, 10}[rng.IntN(4)]
 		mean := (0.2 + 1.3*rng.Float64()) * float64(slots*gap)
-		phase := schema.Phase{Type: "constant", Rate: 1000 / float64(gap), Duration: schema.Seconds(float64(600*gap) / 1000), Concurrency: slots}
+		phase := schema.Phase{
+			Type: "constant", Rate: 1000 / float64(gap),
+			Duration: schema.Seconds(float64(600*gap) / 1000), Concurrency: slots,
+		}
 		why := skipStopped
 		if n%2 == 0 {
 			phase.OnCap, why = "skip", skipOnCap
@@ -151,8 +161,10 @@ func TestUnsentIsWhoseItIs(t *testing.T) {
 			t.Errorf("%d: without a pause %d are the client's", n, ideal[skipLate])
 		}
 		// the pause changes which answer takes how long, so the cap's own vary by chance
-		if spread := 4*math.Sqrt(float64((ideal[why]+10)*int64(slots))) + 10; float64(real[why]) > float64(ideal[why])+spread {
-			t.Errorf("%d: %d slots, an arrival each %d ms, answers of %.0f ms, a pause of %v at %v: %s %d, without the pause %d; the client %d", n, slots, gap, mean, long, from, why, real[why], ideal[why], real[skipLate])
+		if spread := 4*math.Sqrt(float64((ideal[why]+10)*int64(slots))) + 10; float64(real[why]) > float64(ideal[why])+
+			spread {
+			t.Errorf("%d: %d slots, an arrival each %d ms, answers of %.0f ms, a pause of %v at %v: %s %d, without the pause %d; the client %d",
+				n, slots, gap, mean, long, from, why, real[why], ideal[why], real[skipLate])
 		}
 		arrivals, ours, caps = arrivals+600, ours+real[skipLate], caps+real[why]
 	}

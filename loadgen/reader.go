@@ -177,7 +177,8 @@ func (f *finisher) giveUp(r *request, took time.Duration, wentOn bool) {
 		f.post(event{kind: playOver, phase: r.phase, play: r.play, turn: r.turn + 1, answered: r.end()})
 	}
 	a := &answer{usage: claims.NoUsage, first: record.None, firstOutput: record.None, last: record.None}
-	a.fail("answer_not_read", fmt.Sprintf("reading the answer, of %d bytes, had not ended after %v and was given up", r.x.BytesReceived, took.Round(time.Second)))
+	a.fail("answer_not_read", fmt.Sprintf("reading the answer, of %d bytes, had not ended after %v and was given up",
+		r.x.BytesReceived, took.Round(time.Second)))
 	rec := f.record(r, a)
 	rec.Status, rec.ErrorKind, rec.ErrorMessage = record.Client, a.errKind, a.errText
 	f.judge(rec)

@@ -107,7 +107,8 @@ func TestStuckReadersAreGivenUp(t *testing.T) {
 			seen := map[int64]bool{}
 			for _, r := range records {
 				seen[r.RequestID] = true
-				if r.Failed() && (r.Status != record.Client || r.ErrorKind != "answer_not_read" || !strings.Contains(r.ErrorMessage, "had not ended after 1m0s")) {
+				if r.Failed() && (r.Status != record.Client || r.ErrorKind != "answer_not_read" ||
+					!strings.Contains(r.ErrorMessage, "had not ended after 1m0s")) {
 					t.Errorf("%s %s: %s", r.Status, r.ErrorKind, r.ErrorMessage)
 				}
 			}

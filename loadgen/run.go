@@ -79,7 +79,10 @@ func newDriver(job *Job, c pace.Clock, n network) (*driver, error) {
 		targets = job.Client.Targets() // where those of the built-in server really are
 	}
 	n = newStepper(n, job.Spec, targets, c.Now)
-	e := &engine{clock: c, sender: n, share: job.Share, targets: newTargets(&job.Endpoint, len(job.Models.Items)), outages: newOutages(&job.Endpoint), stall: newStall(&job.Endpoint, job.Client != nil)}
+	e := &engine{
+		clock: c, sender: n, share: job.Share, targets: newTargets(&job.Endpoint, len(job.Models.Items)),
+		outages: newOutages(&job.Endpoint), stall: newStall(&job.Endpoint, job.Client != nil),
+	}
 	if t := job.Endpoint.Timeout; t > 0 && !math.IsInf(t, 1) {
 		e.timeout = int64(schema.Duration(t).Go())
 	}
@@ -94,7 +97,8 @@ func newDriver(job *Job, c pace.Clock, n network) (*driver, error) {
 	e.maker = m
 	f := &finisher{
 		job: job, maker: m, post: e.post, wake: c.Wake, back: n, hide: job.Hide,
-		live: newMeter(job.Live != nil), work: queue.NewMailbox[*request](linger, e.pressed), out: queue.NewMailbox[finished](linger, nil),
+		live: newMeter(job.Live != nil), work: queue.NewMailbox[*request](linger, e.pressed),
+		out: queue.NewMailbox[finished](linger, nil),
 	}
 	f.urls = newAddresses(job.Endpoint.URLs, m.Path(job.Models.Items[0].Name, m.Streaming), job.Hide)
 	e.read = f.accept
@@ -144,9 +148,11 @@ func newPhase(d *driver, cfg *schema.Phase) (*phase, error) {
 	}
 	limits := load.Limits(cfg, d.job.Seed)
 	p := &phase{
-		engine: d.engine, cfg: cfg, warmup: cfg.Kind == kindWarmup, keys: render.NewKeys(d.job.Seed, d.job.Text, cfg.Name), load: load,
+		engine: d.engine, cfg: cfg, warmup: cfg.Kind == kindWarmup,
+		keys: render.NewKeys(d.job.Seed, d.job.Text, cfg.Name), load: load,
 		skipping: cfg.OnCap == "skip", finishes: cfg.OnCount == "finish",
-		slots: newSlots(limits, load.Closed), punctual: newPunctual(limits, load.Closed), stops: stops{grace: graceOf(cfg, load.Patient)}, books: newBooks(),
+		slots: newSlots(limits, load.Closed), punctual: newPunctual(limits, load.Closed),
+		stops: stops{grace: graceOf(cfg, load.Patient)}, books: newBooks(),
 	}
 	if cfg.Requests == 0 && cfg.Sessions == 0 && cfg.Duration == nil && !load.Ends {
 		return nil, diag.Errorf("phase %s: it has no end", cfg.Name).Try("set requests, sessions or duration")
@@ -337,9 +343,11 @@ func (d *driver) result(begun []*phase) Result {
 		switch f := p.tooMany.Load(); {
 		case f == nil:
 		case f.missed != "":
-			res.Cancelled = fmt.Sprintf("stopped after %s of phase %s: %s", words.Count(f.of, "answer"), p.cfg.Name, f.missed)
+			res.Cancelled = fmt.Sprintf("stopped after %s of phase %s: %s", words.Count(f.of, "answer"), p.cfg.Name,
+				f.missed)
 		default:
-			res.Cancelled = fmt.Sprintf(ThresholdExceeded+"%d/%d requests of phase %s failed", f.failed, f.of, p.cfg.Name)
+			res.Cancelled = fmt.Sprintf(ThresholdExceeded+"%d/%d requests of phase %s failed", f.failed, f.of,
+				p.cfg.Name)
 		}
 	}
 	if n := len(res.Phases); n > 0 && d.job.Client != nil {
@@ -372,11 +380,13 @@ func closers(s transport.Stats) (notes []string) {
 			": what closely follows an answer may have been taken for the answer to the next request")
 	}
 	for _, o := range s.Older {
-		notes = append(notes, o.Target+" answered in HTTP/1.1 though http: 2 was asked for: "+words.Count(o.Answers, "answer")+
+		notes = append(notes, o.Target+" answered in HTTP/1.1 though http: 2 was asked for: "+words.Count(o.Answers,
+			"answer")+
 			" of it; what was measured is HTTP/1.1")
 	}
 	for _, e := range s.Endless {
-		notes = append(notes, e.Target+" does not end the body after the mark of its end: "+words.Count(e.Answers, "answer")+
+		notes = append(notes, e.Target+" does not end the body after the mark of its end: "+words.Count(e.Answers,
+			"answer")+
 			" ended at that mark, the first of them up to 1 s after it, and their connections were closed")
 	}
 	return notes

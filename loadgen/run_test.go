@@ -101,7 +101,10 @@ func newRig(t *testing.T, s *server, phases ...schema.Phase) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := dataset.Open(schema.Dataset{Name: "main", Type: "synthetic", Entries: 20, Prompts: schema.Prompts{ISL: &schema.Shape{Mean: ptr(30.0)}}}, tok, 1, "profiling")
+	set, err := dataset.Open(schema.Dataset{
+		Name: "main", Type: "synthetic", Entries: 20,
+		Prompts: schema.Prompts{ISL: &schema.Shape{Mean: ptr(30.0)}},
+	}, tok, 1, "profiling")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,10 +113,13 @@ func newRig(t *testing.T, s *server, phases ...schema.Phase) *rig {
 	clock := record.NewClock()
 	r.Job = loadgen.Job{
 		Phases: phases, Spec: spec, Set: set, Tokenizer: tok, Clock: clock, Seed: 7,
-		Endpoint: schema.Endpoint{URLs: []string{s.URL}, Type: "chat", Streaming: true, Timeout: 20, APIKey: "sk-hush-hush"},
-		Models:   schema.Models{Items: []schema.Model{{Name: "m"}}},
-		Emit:     func(rec *record.Record) { r.records = append(r.records, rec) },
-		Hide:     secret.NewMasker("sk-hush-hush"),
+		Endpoint: schema.Endpoint{
+			URLs: []string{s.URL}, Type: "chat", Streaming: true, Timeout: 20,
+			APIKey: "sk-hush-hush",
+		},
+		Models: schema.Models{Items: []schema.Model{{Name: "m"}}},
+		Emit:   func(rec *record.Record) { r.records = append(r.records, rec) },
+		Hide:   secret.NewMasker("sk-hush-hush"),
 	}
 	return r
 }
@@ -123,7 +129,10 @@ func ptr[T any](v T) *T { return &v }
 // run opens a client and runs the job.
 func (r *rig) run(t *testing.T, issue, run context.Context) loadgen.Result {
 	t.Helper()
-	cl, err := transport.Open(transport.Config{Targets: r.Endpoint.URLs, Clock: r.Clock, Reuse: r.Endpoint.ConnectionReuse})
+	cl, err := transport.Open(transport.Config{
+		Targets: r.Endpoint.URLs,
+		Clock:   r.Clock, Reuse: r.Endpoint.ConnectionReuse,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,8 +210,10 @@ func TestRunClosedLoop(t *testing.T) {
 		t.Error("no snapshot was given")
 	}
 	rec := r.records[100]
-	if rec.Status != record.OK || !rec.Streamed || rec.ISL != 30 || rec.OSL < 1 || rec.UsageCompletion != 2 || rec.FinishReason != "stop" ||
-		len(rec.Chunks) != 4 || rec.HTTPStatus != 200 || len(rec.PromptSHA) != 16 || rec.URL != s.URL+"/v1/chat/completions" {
+	if rec.Status != record.OK || !rec.Streamed || rec.ISL != 30 || rec.OSL < 1 || rec.UsageCompletion != 2 ||
+		rec.FinishReason != "stop" ||
+		len(rec.Chunks) != 4 || rec.HTTPStatus != 200 || len(rec.PromptSHA) != 16 ||
+		rec.URL != s.URL+"/v1/chat/completions" {
 		t.Errorf("record %+v", rec)
 	}
 	for _, rec := range r.records {
@@ -230,7 +241,8 @@ func TestRunOpenLoopPlain(t *testing.T) {
 			t.Fatalf("request %d intended at %v, the schedule says %v", rec.RequestID, got, want[rec.RequestID])
 		}
 		if rec.FirstToken == record.None || rec.FirstToken != rec.LastToken || rec.FirstOutput != rec.FirstToken {
-			t.Fatalf("request %d: a plain answer arrives once, got %d, %d, %d", rec.RequestID, rec.FirstToken, rec.FirstOutput, rec.LastToken)
+			t.Fatalf("request %d: a plain answer arrives once, got %d, %d, %d", rec.RequestID,
+				rec.FirstToken, rec.FirstOutput, rec.LastToken)
 		}
 	}
 }
@@ -238,7 +250,10 @@ func TestRunOpenLoopPlain(t *testing.T) {
 func TestRunConversationsOnStickyConnections(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, nil)
-	r := newRig(t, s, schema.Phase{Name: "profiling", Kind: "profiling", Type: "concurrency", Concurrency: 4, Sessions: 20})
+	r := newRig(t, s, schema.Phase{
+		Name: "profiling", Kind: "profiling", Type: "concurrency", Concurrency: 4,
+		Sessions: 20,
+	})
 	set, err := dataset.Open(schema.Dataset{
 		Name: "main", Type: "synthetic", Entries: 20, Turns: &schema.Shape{Mean: ptr(3.0)},
 		Prompts: schema.Prompts{ISL: &schema.Shape{Mean: ptr(10.0)}},
@@ -275,7 +290,10 @@ func TestRunInterruptedTwice(t *testing.T) {
 	issue, stop := context.WithCancel(bg)
 	run, kill := context.WithCancel(bg)
 	defer kill()
-	r := newRig(t, s, schema.Phase{Name: "profiling", Kind: "profiling", Type: "concurrency", Concurrency: 8, Requests: 1000})
+	r := newRig(t, s, schema.Phase{
+		Name: "profiling", Kind: "profiling", Type: "concurrency", Concurrency: 8,
+		Requests: 1000,
+	})
 	done := make(chan loadgen.Result)
 	go func() { done <- r.run(t, issue, run) }()
 	waitFor(func() bool { return s.got.Load() == 8 })
@@ -296,7 +314,10 @@ func TestRunInterruptedOnceDrains(t *testing.T) {
 	t.Parallel()
 	s := serve(t, true, nil)
 	issue, stop := context.WithCancel(bg)
-	r := newRig(t, s, schema.Phase{Name: "profiling", Kind: "profiling", Type: "concurrency", Concurrency: 8, Requests: 1000})
+	r := newRig(t, s, schema.Phase{
+		Name: "profiling", Kind: "profiling", Type: "concurrency", Concurrency: 8,
+		Requests: 1000,
+	})
 	done := make(chan loadgen.Result)
 	go func() { done <- r.run(t, issue, bg) }()
 	waitFor(func() bool { return s.got.Load() == 8 })
@@ -345,13 +366,18 @@ func TestRunAgainstRefusals(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, serve(t, false, c.answer), schema.Phase{Name: "profiling", Kind: "profiling", Type: "concurrency", Concurrency: 2, Requests: 6})
+			r := newRig(t, serve(t, false, c.answer), schema.Phase{
+				Name: "profiling", Kind: "profiling",
+				Type: "concurrency", Concurrency: 2, Requests: 6,
+			})
 			res := r.run(t, bg, bg)
 			if res.Phases[0].Failed != 6 {
 				t.Errorf("%d of 6 failed", res.Phases[0].Failed)
 			}
-			if rec := r.records[0]; rec.Status != c.status || rec.ErrorKind != c.kind || !strings.Contains(rec.ErrorMessage, c.text) {
-				t.Errorf("%s %s %q, want %s %s …%s…", rec.Status, rec.ErrorKind, rec.ErrorMessage, c.status, c.kind, c.text)
+			if rec := r.records[0]; rec.Status != c.status || rec.ErrorKind != c.kind ||
+				!strings.Contains(rec.ErrorMessage, c.text) {
+				t.Errorf("%s %s %q, want %s %s …%s…", rec.Status, rec.ErrorKind, rec.ErrorMessage, c.status, c.kind,
+					c.text)
 			}
 		})
 	}
@@ -361,7 +387,10 @@ func TestRunWithoutServer(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, nil)
 	s.Close()
-	r := newRig(t, s, schema.Phase{Name: "profiling", Kind: "profiling", Type: "concurrency", Concurrency: 4, Requests: 40})
+	r := newRig(t, s, schema.Phase{
+		Name: "profiling", Kind: "profiling", Type: "concurrency", Concurrency: 4,
+		Requests: 40,
+	})
 	res := r.run(t, bg, bg)
 	if res.Phases[0].Failed != 40 || r.records[0].Status != record.Connection {
 		t.Errorf("failed %d of 40, %s %s", res.Phases[0].Failed, r.records[0].Status, r.records[0].ErrorMessage)
@@ -374,10 +403,14 @@ func TestRunEverythingAtOnce(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, nil)
 	first := schema.Phase{
-		Name: "first", Kind: "profiling", Type: "concurrency", Concurrency: 150, PrefillConcurrency: 100, Duration: schema.Seconds(0.2),
+		Name: "first", Kind: "profiling", Type: "concurrency", Concurrency: 150,
+		PrefillConcurrency: 100, Duration: schema.Seconds(0.2),
 		Cancellation: &schema.Cancellation{Rate: 20},
 	}
-	second := schema.Phase{Name: "second", Kind: "profiling", Type: "gamma", Rate: 3000, Smoothness: 0.5, Concurrency: 20, OnCap: "skip", Duration: schema.Seconds(0.2), Seamless: true}
+	second := schema.Phase{
+		Name: "second", Kind: "profiling", Type: "gamma", Rate: 3000, Smoothness: 0.5,
+		Concurrency: 20, OnCap: "skip", Duration: schema.Seconds(0.2), Seamless: true,
+	}
 	r := newRig(t, s, first, second)
 	res := r.run(t, bg, bg)
 	if len(res.Phases) != 2 || res.Phases[0].OK == 0 || res.Phases[1].OK == 0 || res.Phases[0].CancelledCount == 0 {
@@ -396,7 +429,10 @@ func TestRunSameRequestsForAnyConnectionStrategy(t *testing.T) {
 	}
 	var want []asked
 	for _, reuse := range []string{"pooled", "never", "sticky-user-sessions"} {
-		r := newRig(t, s, schema.Phase{Name: "profiling", Kind: "profiling", Type: "gamma", Smoothness: 2, Rate: 2000, Requests: 100, Concurrency: 100})
+		r := newRig(t, s, schema.Phase{
+			Name: "profiling", Kind: "profiling", Type: "gamma", Smoothness: 2,
+			Rate: 2000, Requests: 100, Concurrency: 100,
+		})
 		r.Endpoint.ConnectionReuse = reuse
 		res := r.run(t, bg, bg)
 		got := make([]asked, 100)

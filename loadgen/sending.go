@@ -112,7 +112,8 @@ func (p *phase) drop(why string, now int64) bool {
 	}
 	due := p.wait.ticks.Pop()
 	if why == skipOnCap && p.punctual.mayHaveSlot(due, now) {
-		p.punctual.miss(&lostTick{due: due, late: now - due, lost: lost, why: why}, p.wait.turns.Len() == 0, p.slots.countsPrefill)
+		p.punctual.miss(&lostTick{due: due, late: now - due, lost: lost, why: why},
+			p.wait.turns.Len() == 0, p.slots.countsPrefill)
 		return true
 	}
 	p.dropTick(due, lost, why)
@@ -150,7 +151,8 @@ func (p *phase) dispatch(r *request, intended, ready, due, now int64, opening bo
 		granted = p.slots.occupy(r, opening, now)
 	}
 	if p.slots.gate != nil && opening {
-		intended, ready, granted = granted, granted, now // the slot is the arrival: how late it was taken is the turnaround
+		// the slot is the arrival: how late it was taken is the turnaround
+		intended, ready, granted = granted, granted, now
 	}
 	if !opening && r.ends() {
 		p.books.open--

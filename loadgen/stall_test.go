@@ -66,7 +66,8 @@ func TestStall(t *testing.T) {
 				t.Errorf("it ended at %v as %q, want about %v as %q", end, p.Stop, c.ends, c.stop)
 			}
 			stalled := c.stop == "stalled"
-			if said := out.result.Cancelled; strings.Contains(said, "stalled") != stalled || out.result.Unreachable != stalled {
+			if said := out.result.Cancelled; strings.Contains(said, "stalled") != stalled ||
+				out.result.Unreachable != stalled {
 				t.Errorf("the reason is %q, unreachable %t", said, out.result.Unreachable)
 			}
 			cut := 0

@@ -87,7 +87,8 @@ func (st *stepper) Cancel(x *transport.Exchange) {
 	st.mu.Unlock()
 	switch {
 	case waiting:
-		go st.end(s, record.Cancelled, "cancelled", "") // Done is never called from within Cancel; the scheduler waits for it
+		// Done is never called from within Cancel; the scheduler waits for it
+		go st.end(s, record.Cancelled, "cancelled", "")
 	case cancel != nil:
 		cancel()
 	case inner != nil:
@@ -148,7 +149,8 @@ func noFilm(contentType string, size int64) string {
 	switch media = strings.ToLower(strings.TrimSpace(media)); {
 	case size == 0:
 		return "the downloaded video is empty"
-	case media == "text/html", media == "application/json", strings.HasSuffix(media, "/xml"), strings.HasSuffix(media, "+xml"):
+	case media == "text/html", media == "application/json", strings.HasSuffix(media, "/xml"),
+		strings.HasSuffix(media, "+xml"):
 		return "the download is not a video but " + media
 	}
 	return ""
@@ -172,7 +174,8 @@ func (st *stepper) send(s *steps, step endpoint.Step) {
 		return
 	}
 	in := &transport.Exchange{
-		Method: http.MethodGet, Target: x.Target, Path: step.Path, Header: withoutContentType(x.Header), Affinity: x.Affinity,
+		Method: http.MethodGet, Target: x.Target, Path: step.Path, Header: withoutContentType(x.Header),
+		Affinity: x.Affinity,
 		Deadline: x.Deadline, CancelAfter: record.None, SizeOnly: step.Binary, Detailed: x.Detailed,
 	}
 	if s.at = step.URL; step.URL == "" {
@@ -207,7 +210,8 @@ func (st *stepper) target(address string, mine int) int {
 func sameOrigin(a, b string) bool {
 	u, err1 := url.Parse(a)
 	v, err2 := url.Parse(b)
-	return err1 == nil && err2 == nil && u.Scheme == v.Scheme && strings.EqualFold(u.Hostname(), v.Hostname()) && portOf(u) == portOf(v)
+	return err1 == nil && err2 == nil && u.Scheme == v.Scheme && strings.EqualFold(u.Hostname(), v.Hostname()) &&
+		portOf(u) == portOf(v)
 }
 
 func portOf(u *url.URL) string {
@@ -219,7 +223,8 @@ func portOf(u *url.URL) string {
 
 func isRedirect(status int64) bool {
 	switch status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect:
 		return true
 	}
 	return false
@@ -319,11 +324,15 @@ func download(ctx context.Context, address string, hops int) (downloaded, error)
 	}
 	defer resp.Body.Close() //nolint:errcheck // read to its end, or given up
 	if resp.StatusCode/100 != 2 {
-		return downloaded{status: resp.StatusCode}, fmt.Errorf("the download from %s was answered with %s", req.URL.Host, resp.Status)
+		return downloaded{status: resp.StatusCode}, fmt.Errorf("the download from %s was answered with %s",
+			req.URL.Host, resp.Status)
 	}
 	digest := sha256.New()
 	n, err := io.Copy(digest, resp.Body)
-	return downloaded{size: n, sha: hex.EncodeToString(digest.Sum(nil)[:8]), contentType: resp.Header.Get("Content-Type")}, err
+	return downloaded{
+		size: n, sha: hex.EncodeToString(digest.Sum(nil)[:8]),
+		contentType: resp.Header.Get("Content-Type"),
+	}, err
 }
 
 // unwrapURL is the reason of a url.Error without the address, which may be
@@ -339,7 +348,8 @@ func unwrapURL(err error) error {
 // fail ends the request as its newest step ended.
 func (st *stepper) fail(s *steps, x *transport.Exchange) {
 	if out := s.outer; x != out {
-		out.HTTPStatus, out.Reason, out.RetryAfter, out.CancelAsked, out.End = x.HTTPStatus, x.Reason, x.RetryAfter, x.CancelAsked, x.End
+		out.HTTPStatus, out.Reason, out.RetryAfter, out.CancelAsked, out.End = x.HTTPStatus, x.Reason, x.RetryAfter,
+			x.CancelAsked, x.End
 		s.last = append(s.last[:0], x.Payload...)
 		status, kind, text := x.Status, x.ErrorKind, x.ErrorText
 		st.network.Release(x)
@@ -354,7 +364,8 @@ func (st *stepper) fail(s *steps, x *transport.Exchange) {
 
 // late says that the time was up, where the job was asked for and how it stood.
 func (s *steps) late() string {
-	return fmt.Sprintf("the job was not done in the time a request has (--request-timeout-seconds): the status at %s is %.40q", s.step.Path, s.step.Status)
+	return fmt.Sprintf("the job was not done in the time a request has (--request-timeout-seconds): the status at %s is %.40q",
+		s.step.Path, s.step.Status)
 }
 
 // end gives the exchange back, with the newest answer as its own.

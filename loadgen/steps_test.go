@@ -59,7 +59,10 @@ func videoSpec(t *testing.T) (*endpoint.Spec, jobRunner) {
 		over := make(chan struct{})
 		r := &request{}
 		x := &r.x
-		*x = transport.Exchange{Path: "/v1/videos", Header: []byte("Content-Type: multipart/form-data\r\nX-Key: k\r\n"), Deadline: record.None, CancelAfter: record.None, User: r}
+		*x = transport.Exchange{
+			Path: "/v1/videos", Header: []byte("Content-Type: multipart/form-data\r\nX-Key: k\r\n"),
+			Deadline: record.None, CancelAfter: record.None, User: r,
+		}
 		x.Done = func(*transport.Exchange) { close(over) }
 		if change != nil {
 			change(x)
@@ -79,9 +82,13 @@ func videoSpec(t *testing.T) (*endpoint.Spec, jobRunner) {
 func TestStepsOfAJob(t *testing.T) {
 	t.Parallel()
 	spec, run := videoSpec(t)
-	c := &scripted{answers: []string{`{"id":"v1","status":"queued"}`, `{"id":"v1","status":"queued"}`, `{"id":"v1","status":"in_progress"}`, `{"id":"v1","status":"completed"}`}}
+	c := &scripted{answers: []string{
+		`{"id":"v1","status":"queued"}`, `{"id":"v1","status":"queued"}`,
+		`{"id":"v1","status":"in_progress"}`, `{"id":"v1","status":"completed"}`,
+	}}
 	x, job := run(c, nil)
-	if x.Status != record.OK || x.Sent != 0 || x.End != 35 || string(x.Payload) != c.answers[3] || len(x.Events) != 1 || x.Events[0].At != 35 {
+	if x.Status != record.OK || x.Sent != 0 || x.End != 35 || string(x.Payload) != c.answers[3] || len(x.Events) != 1 ||
+		x.Events[0].At != 35 {
 		t.Errorf("ended %s, sent %d, over %d, answer %s, events %+v", x.Status, x.Sent, x.End, x.Payload, x.Events)
 	}
 	if want := "GET /v1/videos/v1 X-Key: k\r\n"; len(c.asked) != 4 || c.asked[1] != want {
@@ -136,12 +143,18 @@ func TestDownloadFromTheServerItself(t *testing.T) {
 	if err != nil || row == open {
 		t.Fatal(err)
 	}
-	step, err := open.Next(endpoint.Reply{Submitted: "/v1/videos", Body: []byte(`{"id":"v","status":"completed","url":"http://server:1/files/v.mp4?sig=1"}`)})
+	step, err := open.Next(endpoint.Reply{
+		Submitted: "/v1/videos",
+		Body:      []byte(`{"id":"v","status":"completed","url":"http://server:1/files/v.mp4?sig=1"}`),
+	})
 	if err != nil || !step.Binary || step.URL == "" {
 		t.Fatalf("step %+v, %v", step, err)
 	}
 	st := &stepper{targets: []string{"http://other", "http://server:1"}}
-	for address, want := range map[string]int{step.URL: 1, "http://elsewhere/files/v.mp4": -1, "https://server:1/v.mp4": -1, "http://OTHER:80/v.mp4": 0} {
+	for address, want := range map[string]int{
+		step.URL: 1, "http://elsewhere/files/v.mp4": -1,
+		"https://server:1/v.mp4": -1, "http://OTHER:80/v.mp4": 0,
+	} {
 		if got := st.target(address, 0); got != want {
 			t.Errorf("%s is on server %d, want %d", address, got, want)
 		}
@@ -230,18 +243,23 @@ func TestDownloadIsRedirected(t *testing.T) {
 		over := make(chan struct{})
 		r := &request{}
 		x := &r.x
-		*x = transport.Exchange{Path: "/v1/videos", Header: []byte("X-Key: k\r\n"), Deadline: record.None, CancelAfter: record.None, User: r}
+		*x = transport.Exchange{
+			Path: "/v1/videos", Header: []byte("X-Key: k\r\n"),
+			Deadline: record.None, CancelAfter: record.None, User: r,
+		}
 		x.Done = func(*transport.Exchange) { close(over) }
 		newStepper(client, spec, []string{server.URL + "/base"}, clock.Now).Start(x)
 		<-over
 		if x.Status != c.status || !strings.Contains(x.ErrorText, c.text) {
 			t.Errorf("%s: %s %s; want %s …%s…", c.name, x.Status, x.ErrorText, c.status, c.text)
 		}
-		if c.status == record.OK && (x.Media != int64(len(film)) || x.MediaSHA != hex.EncodeToString(sum[:8]) || r.job.fetched < r.job.made) {
+		if c.status == record.OK && (x.Media != int64(len(film)) || x.MediaSHA != hex.EncodeToString(sum[:8]) ||
+			r.job.fetched < r.job.made) {
 			t.Errorf("%s: %d bytes, digest %s, times %+v", c.name, x.Media, x.MediaSHA, r.job)
 		}
 		mu.Lock()
-		if strings.HasPrefix(c.name, "the same") && keys["/files/v.mp4"] != "k" || elsewhereHeader.Get("X-Key") != "" || elsewhereHeader.Get("Referer") != "" {
+		if strings.HasPrefix(c.name, "the same") && keys["/files/v.mp4"] != "k" || elsewhereHeader.Get("X-Key") != "" ||
+			elsewhereHeader.Get("Referer") != "" {
 			t.Errorf("%s: keys %v, elsewhere %v", c.name, keys, elsewhereHeader)
 		}
 		mu.Unlock()

@@ -73,11 +73,17 @@ func TestTrees(t *testing.T) {
 			"a fork goes on from the history, the answer in it",
 			[]node{agent("a", 2, map[int]node{1: {"forks": []any{"b", "c"}}}), agent("b", 1, nil), agent("c", 2, nil)},
 			one,
-			[]string{"0s a:0", "10ms a:0 ok a:1", "20ms a:0 ok a:1 ok b:0", "20ms a:0 ok a:1 ok c:0", "30ms a:0 ok a:1 ok c:0 ok c:1"},
+			[]string{
+				"0s a:0", "10ms a:0 ok a:1", "20ms a:0 ok a:1 ok b:0", "20ms a:0 ok a:1 ok c:0",
+				"30ms a:0 ok a:1 ok c:0 ok c:1",
+			},
 		},
 		{
 			"a fork in the background leaves the conversation going",
-			[]node{agent("a", 2, map[int]node{0: {"forks": []any{map[string]any{"child": "b", "background": true}}}}), agent("b", 1, nil)},
+			[]node{
+				agent("a", 2, map[int]node{0: {"forks": []any{map[string]any{"child": "b", "background": true}}}}),
+				agent("b", 1, nil),
+			},
 			one,
 			[]string{"0s a:0", "10ms a:0 ok b:0", "10ms a:0 ok a:1"},
 		},
@@ -90,16 +96,25 @@ func TestTrees(t *testing.T) {
 		{
 			"a later turn may wait instead, and its delay begins then",
 			[]node{
-				agent("a", 3, map[int]node{0: {"spawns": []any{map[string]any{"children": []any{"b"}, "join_at": 2}}}, 2: {"delay": 5}}),
+				agent("a", 3, map[int]node{
+					0: {"spawns": []any{map[string]any{"children": []any{"b"}, "join_at": 2}}},
+					2: {"delay": 5},
+				}),
 				agent("b", 4, nil),
 			},
 			one,
-			[]string{"0s a:0", "10ms b:0", "10ms a:0 ok a:1", "20ms b:0 ok b:1", "30ms b:0 ok b:1 ok b:2", "40ms b:0 ok b:1 ok b:2 ok b:3", "55ms a:0 ok a:1 ok a:2"},
+			[]string{
+				"0s a:0", "10ms b:0", "10ms a:0 ok a:1", "20ms b:0 ok b:1", "30ms b:0 ok b:1 ok b:2",
+				"40ms b:0 ok b:1 ok b:2 ok b:3", "55ms a:0 ok a:1 ok a:2",
+			},
 		},
 		{
 			"one that is over before its join is not waited for",
 			[]node{
-				agent("a", 3, map[int]node{0: {"spawns": []any{map[string]any{"children": []any{"b"}, "join_at": 2}}}, 1: {"delay": 30}, 2: {"delay": 5}}),
+				agent("a", 3, map[int]node{
+					0: {"spawns": []any{map[string]any{"children": []any{"b"}, "join_at": 2}}},
+					1: {"delay": 30}, 2: {"delay": 5},
+				}),
 				agent("b", 1, nil),
 			},
 			one,
@@ -107,7 +122,10 @@ func TestTrees(t *testing.T) {
 		},
 		{
 			"nothing waits for spawns of the last turn; a child's delay counts from its start",
-			[]node{agent("a", 1, map[int]node{0: {"spawns": []any{"b"}}}), agent("b", 1, map[int]node{0: {"delay": 7}})},
+			[]node{
+				agent("a", 1, map[int]node{0: {"spawns": []any{"b"}}}),
+				agent("b", 1, map[int]node{0: {"delay": 7}}),
+			},
 			schema.Phase{Type: "concurrency", Concurrency: 1, Sessions: 2},
 			[]string{"0s a:0", "17ms b:0", "27ms a:0", "44ms b:0"},
 		},
@@ -115,20 +133,30 @@ func TestTrees(t *testing.T) {
 			"a child may start others, and spawns may be shared",
 			[]node{
 				agent("a", 2, map[int]node{0: {"spawns": []any{"b", "c"}}}),
-				agent("b", 2, map[int]node{0: {"spawns": []any{"d"}}}), agent("c", 2, map[int]node{0: {"spawns": []any{"d"}}}), agent("d", 1, nil),
+				agent("b", 2, map[int]node{0: {"spawns": []any{"d"}}}),
+				agent("c", 2, map[int]node{0: {"spawns": []any{"d"}}}), agent("d", 1, nil),
 			},
 			one,
-			[]string{"0s a:0", "10ms b:0", "10ms c:0", "20ms d:0", "20ms d:0", "30ms b:0 ok b:1", "30ms c:0 ok c:1", "40ms a:0 ok a:1"},
+			[]string{
+				"0s a:0", "10ms b:0", "10ms c:0", "20ms d:0", "20ms d:0", "30ms b:0 ok b:1", "30ms c:0 ok c:1",
+				"40ms a:0 ok a:1",
+			},
 		},
 		{
 			"some begin together with a session",
-			[]node{{"session_id": "a", "pre_session_spawns": []any{"b"}, "turns": agent("a", 2, nil)["turns"]}, agent("b", 3, nil)},
+			[]node{
+				{"session_id": "a", "pre_session_spawns": []any{"b"}, "turns": agent("a", 2, nil)["turns"]},
+				agent("b", 3, nil),
+			},
 			one,
 			[]string{"0s a:0", "0s b:0", "10ms a:0 ok a:1", "10ms b:0 ok b:1", "20ms b:0 ok b:1 ok b:2"},
 		},
 		{
 			"an orchestrator sends nothing itself, and thinks before each round",
-			[]node{{"session_id": "o", "orchestrator": true, "rounds": 2, "spawns": []any{"a", "b"}, "think_time_ms": 4}, agent("a", 2, nil), agent("b", 1, nil)},
+			[]node{{
+				"session_id": "o", "orchestrator": true, "rounds": 2, "spawns": []any{"a", "b"},
+				"think_time_ms": 4,
+			}, agent("a", 2, nil), agent("b", 1, nil)},
 			schema.Phase{Type: "concurrency", Concurrency: 1, Sessions: 2},
 			[]string{
 				"4ms a:0", "4ms b:0", "14ms a:0 ok a:1", "28ms a:0", "28ms b:0", "38ms a:0 ok a:1",
@@ -146,7 +174,10 @@ func TestTrees(t *testing.T) {
 		},
 		{
 			"requests on the wire are limited in trees, too",
-			[]node{agent("a", 2, map[int]node{0: {"spawns": []any{"b", "c", "d"}}}), agent("b", 1, nil), agent("c", 1, nil), agent("d", 1, nil)},
+			[]node{
+				agent("a", 2, map[int]node{0: {"spawns": []any{"b", "c", "d"}}}),
+				agent("b", 1, nil), agent("c", 1, nil), agent("d", 1, nil),
+			},
 			schema.Phase{Type: "concurrency", Concurrency: 1, InFlight: 2, Sessions: 1},
 			[]string{"0s a:0", "10ms b:0", "10ms c:0", "20ms d:0", "30ms a:0 ok a:1"},
 		},
@@ -186,7 +217,8 @@ func TestFailuresInTrees(t *testing.T) {
 	}
 	j := job(t, schema.Phase{Type: "concurrency", Concurrency: 1, Sessions: 1})
 	j.Set = agents(t, agent("a", 2, map[int]node{0: {"spawns": []any{"b"}}}),
-		agent("b", 3, map[int]node{0: {"spawns": []any{"c"}}, 2: {"forks": []any{"d"}}}), agent("c", 2, nil), agent("d", 1, nil))
+		agent("b", 3, map[int]node{0: {"spawns": []any{"c"}}, 2: {"forks": []any{"d"}}}), agent("c", 2, nil),
+		agent("d", 1, nil))
 	out := w.play(t, j)
 	if diff := cmp.Diff([]string{"0s a:0", "10ms b:0", "20ms a:0 ok a:1"}, w.sentTexts()); diff != "" {
 		t.Errorf("sent (-want +got):\n%s", diff)
@@ -285,7 +317,8 @@ func checkTree(t *testing.T, what string, w *world, out outcome, set *dataset.Se
 		}
 		before := ends[fmt.Sprintf("%s %d", s.session, s.turn-1)]
 		if len(before) != 1 || before[0] > int64(s.at) {
-			t.Errorf("%s: turn %d of session %s was sent at %v, the one before it ended at %v", what, s.turn, s.session, s.at, before)
+			t.Errorf("%s: turn %d of session %s was sent at %v, the one before it ended at %v", what, s.turn, s.session,
+				s.at, before)
 		}
 		if texts := said(s.body); len(texts)%2 != 1 || !slices.Contains(texts, "ok") {
 			t.Errorf("%s: a later turn without answers: %v", what, texts)
@@ -313,7 +346,8 @@ func kept(out outcome, set *dataset.Set) trace.Fidelity {
 func TestTreesAreTheSameHoweverLongAnswersTake(t *testing.T) {
 	t.Parallel()
 	nodes := []node{
-		agent("a", 2, map[int]node{0: {"spawns": []any{"b", "c"}}}), agent("b", 2, map[int]node{1: {"forks": []any{"d"}}}), agent("c", 2, nil), agent("d", 1, nil),
+		agent("a", 2, map[int]node{0: {"spawns": []any{"b", "c"}}}),
+		agent("b", 2, map[int]node{1: {"forks": []any{"d"}}}), agent("c", 2, nil), agent("d", 1, nil),
 	}
 	play := func(latency func(*transport.Exchange) time.Duration) (ids []string) {
 		w := &world{latency: latency}

@@ -11,7 +11,8 @@ import (
 // dropTick loses an arrival. lost is the request that it would have sent, where
 // that is known.
 func (p *phase) dropTick(due int64, lost *request, why string) {
-	if lost == nil && (why == skipNoTurn || p.stops.why == stopRequests) { // another arrival sends, or sent, what it was for
+	// another arrival sends, or sent, what it was for
+	if lost == nil && (why == skipNoTurn || p.stops.why == stopRequests) {
 		p.books.skip(why, 1)
 		return
 	}
@@ -38,7 +39,8 @@ func (p *phase) dropWaiting(due, now int64) {
 	case byClock && p.punctual == nil:
 		p.lose(due, nil, skipLate)
 	case byClock && p.punctual.mayHaveSlot(due, now):
-		p.punctual.miss(&lostTick{due: due, late: now - due, why: skipStopped}, p.wait.turns.Len() == 0, p.slots.countsPrefill)
+		p.punctual.miss(&lostTick{due: due, late: now - due, why: skipStopped},
+			p.wait.turns.Len() == 0, p.slots.countsPrefill)
 	default:
 		p.dropTick(due, nil, skipStopped)
 	}
@@ -65,7 +67,8 @@ func (p *phase) unsentTurns(pl *play, t int, now int64, why string) {
 		if !p.stamped(pl, t) {
 			continue
 		}
-		if due := p.start + int64(p.load.DueAt(&pl.Conversation.Turns[t])); due < p.stops.end && (due <= now || p.stops.why == "") {
+		if due := p.start + int64(p.load.DueAt(&pl.Conversation.Turns[t])); due < p.stops.end &&
+			(due <= now || p.stops.why == "") {
 			p.unsent(due, pl, t, why)
 		}
 	}

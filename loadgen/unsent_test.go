@@ -38,7 +38,12 @@ func TestUnsentLeavesRecords(t *testing.T) {
 		{
 			name: "on_cap", latency: 25 * msec,
 			phase: schema.Phase{Type: "constant", Rate: 100, Requests: 3, Concurrency: 1, OnCap: "skip"},
-			want:  []missed{{20 * msec, "on_cap", 0}, {30 * msec, "on_cap", 0}, {50 * msec, "on_cap", 0}, {60 * msec, "on_cap", 0}},
+			want: []missed{
+				{20 * msec, "on_cap", 0},
+				{30 * msec, "on_cap", 0},
+				{50 * msec, "on_cap", 0},
+				{60 * msec, "on_cap", 0},
+			},
 		},
 		{
 			name: "stopped", latency: 100 * msec,
@@ -76,7 +81,8 @@ func TestUnsentLeavesRecords(t *testing.T) {
 			ids := map[int64]bool{}
 			j.Unsent = func(r *record.Record) {
 				got = append(got, missed{time.Duration(r.Intended), r.ErrorKind, r.Turn})
-				if r.Status != record.Unsent || !r.Censored() || !r.Measured || r.InWindow || r.RequestID >= 0 || ids[r.RequestID] || r.Sent != record.None || r.ErrorMessage == "" {
+				if r.Status != record.Unsent || !r.Censored() || !r.Measured || r.InWindow || r.RequestID >= 0 ||
+					ids[r.RequestID] || r.Sent != record.None || r.ErrorMessage == "" {
 					t.Errorf("record %+v", r)
 				}
 				ids[r.RequestID] = true
@@ -86,7 +92,8 @@ func TestUnsentLeavesRecords(t *testing.T) {
 				t.Errorf("unsent (-want +got):\n%s", diff)
 			}
 			p := out.result.Phases[0]
-			if due := p.Issued + p.Unsent; p.Unsent != int64(len(got)) || p.Closed != (p.Due == 0) || !p.Closed && p.Due != due {
+			if due := p.Issued + p.Unsent; p.Unsent != int64(len(got)) || p.Closed != (p.Due == 0) || !p.Closed &&
+				p.Due != due {
 				t.Errorf("%d unsent, %d due; %d issued, %d records", p.Unsent, p.Due, p.Issued, len(got))
 			}
 		})
@@ -100,7 +107,9 @@ func TestTraceTurnsKeepTheirTime(t *testing.T) {
 	w := &world{latency: fixedLatency(60 * msec)}
 	j := job(t, schema.Phase{Type: "fixed_schedule"})
 	j.Set = datasettest.Inline(t, "multi_turn", []any{map[string]any{"session_id": "a", "turns": []any{
-		map[string]any{"text": "a", "timestamp": 0}, map[string]any{"text": "b", "timestamp": 20}, map[string]any{"text": "c", "timestamp": 200},
+		map[string]any{"text": "a", "timestamp": 0},
+		map[string]any{"text": "b", "timestamp": 20},
+		map[string]any{"text": "c", "timestamp": 200},
 	}}})
 	out := w.play(t, j)
 	var intended, admitted []time.Duration
@@ -120,11 +129,15 @@ func TestTraceTurnsKeepTheirTime(t *testing.T) {
 func TestConcurrencyHeldAgainstTheTargetOfTheMoment(t *testing.T) {
 	t.Parallel()
 	w := &world{latency: fixedLatency(10 * msec)}
-	p := schema.Phase{Type: "concurrency", Concurrency: 8, ConcurrencyRamp: &schema.Ramp{Duration: 0.5}, Duration: schema.Seconds(1)}
+	p := schema.Phase{
+		Type: "concurrency", Concurrency: 8, ConcurrencyRamp: &schema.Ramp{Duration: 0.5},
+		Duration: schema.Seconds(1),
+	}
 	out := w.play(t, job(t, p))
 	res := out.result.Phases[0]
 	if g := res.Gauge; math.Abs(g.HeldRatio-1) > 1e-9 || g.HeldShare > 0.6 {
-		t.Errorf("held %v of the target of the moment (want 1), %v of the time at the last one", g.HeldRatio, g.HeldShare)
+		t.Errorf("held %v of the target of the moment (want 1), %v of the time at the last one", g.HeldRatio,
+			g.HeldShare)
 	}
 	var sum int64
 	for _, r := range out.records {
@@ -184,11 +197,13 @@ func TestModelsMeetAllTargets(t *testing.T) {
 				met[r.Model+" "+r.URL]++
 			}
 			if len(met) != pairs {
-				t.Errorf("%s: %d models met %d targets in %d pairs, want %d", strategy, n.models, n.targets, len(met), pairs)
+				t.Errorf("%s: %d models met %d targets in %d pairs, want %d", strategy, n.models, n.targets, len(met),
+					pairs)
 			}
 			for pair, k := range met {
 				if k != times {
-					t.Errorf("%s, %d models on %d targets: %s %d times, want %d", strategy, n.models, n.targets, pair, k, times)
+					t.Errorf("%s, %d models on %d targets: %s %d times, want %d", strategy, n.models, n.targets, pair,
+						k, times)
 				}
 			}
 		}

@@ -23,14 +23,16 @@ import (
 // waits. It answers each request after latency.
 type world struct {
 	latency func(*transport.Exchange) time.Duration
-	reply   func(*transport.Exchange) []string                    // events; nil: one short answer
-	content time.Duration                                         // first content, 0: with the end
-	dial    func(*transport.Exchange) (opens, held time.Duration) // a connection opens, and the client holds it before it writes; nil: all are kept
-	at      map[time.Duration]func(*driver)                       // what happens when
-	deaf    bool                                                  // cancelling does nothing
-	kernel  bool                                                  // answers are stamped when they come, whatever the client does then
-	gone    func(target int, at time.Duration) bool               // a target refuses connections; nil: none ever does
-	supply  func(*driver, *phase, mode.Sessions) source           // renders; nil: when asked
+	reply   func(*transport.Exchange) []string // events; nil: one short answer
+	content time.Duration                      // first content, 0: with the end
+	// a connection opens, and the client holds it before it writes; nil: all are kept
+	dial func(*transport.Exchange) (opens, held time.Duration)
+	at   map[time.Duration]func(*driver) // what happens when
+	deaf bool                            // cancelling does nothing
+	// answers are stamped when they come, whatever the client does then
+	kernel bool
+	gone   func(target int, at time.Duration) bool     // a target refuses connections; nil: none ever does
+	supply func(*driver, *phase, mode.Sessions) source // renders; nil: when asked
 
 	mu      sync.Mutex
 	now     int64
@@ -131,8 +133,10 @@ func (w *world) Start(x *transport.Exchange) {
 // refuse ends x as a server that nobody listens for does, within a moment.
 func (w *world) refuse(x *transport.Exchange) {
 	w.refused++
-	x.Sent, x.WriteEnd, x.FirstByte, x.CancelAsked, x.Connected = record.None, record.None, record.None, record.None, record.None
-	x.Status, x.HTTPStatus, x.ErrorKind, x.ErrorText = record.Connection, record.None, "refused", "connect: connection refused"
+	x.Sent, x.WriteEnd, x.FirstByte, x.CancelAsked, x.Connected = record.None, record.None, record.None, record.None,
+		record.None
+	x.Status, x.HTTPStatus, x.ErrorKind, x.ErrorText = record.Connection,
+		record.None, "refused", "connect: connection refused"
 	w.after(int64(50*time.Microsecond), x, func() {
 		w.flying--
 		x.End, x.Events, x.Payload = w.now, nil, nil
@@ -154,7 +158,10 @@ func (w *world) answer(x *transport.Exchange) {
 	for _, e := range events {
 		from := len(x.Payload)
 		x.Payload = append(x.Payload, e...)
-		x.Events = append(x.Events, transport.Event{Start: int32(from), End: int32(len(x.Payload)), At: w.stamp, Low: w.stamp})
+		x.Events = append(x.Events, transport.Event{
+			Start: int32(from), End: int32(len(x.Payload)), At: w.stamp,
+			Low: w.stamp,
+		})
 	}
 	x.Done(x)
 }
@@ -246,7 +253,8 @@ func checkBooks(t *testing.T, out outcome) {
 	for _, p := range out.result.Phases {
 		issued += p.Issued
 		if p.OK+p.Failed+p.CancelledCount+p.Cut != p.Issued {
-			t.Errorf("phase %s: %d ok + %d failed + %d cancelled ≠ %d issued", p.Name, p.OK, p.Failed, p.CancelledCount, p.Issued)
+			t.Errorf("phase %s: %d ok + %d failed + %d cancelled ≠ %d issued", p.Name, p.OK, p.Failed, p.CancelledCount,
+				p.Issued)
 		}
 	}
 	for i := range issued {

@@ -24,8 +24,9 @@ func (p *phase) giveUp(now int64) {
 		p.answerOver(g, now)
 	}
 	if len(stuck) > 0 {
-		p.result.Notes = append(p.result.Notes, fmt.Sprintf("%s did not end within %v of being cancelled and were given up",
-			words.Count(len(stuck), "request"), watchdogMargin))
+		p.result.Notes = append(p.result.Notes,
+			fmt.Sprintf("%s did not end within %v of being cancelled and were given up",
+				words.Count(len(stuck), "request"), watchdogMargin))
 	}
 }
 
@@ -35,7 +36,8 @@ func (p *phase) ghost(r *request, now int64) *request {
 	r.abandoned = true
 	g := &request{
 		phase: p, play: r.play, turn: r.turn, Turn: r.Turn,
-		id: r.id, intended: r.intended, freed: r.freed, admitted: r.admitted, stay: r.stay, place: r.place, prefilling: r.prefilling, late: true,
+		id: r.id, intended: r.intended, freed: r.freed, admitted: r.admitted, stay: r.stay,
+		place: r.place, prefilling: r.prefilling, late: true,
 	}
 	x, none := &g.x, int64(record.None)
 	x.Body, x.Target = append([]byte(nil), r.x.Body...), r.x.Target
@@ -61,5 +63,6 @@ func (p *phase) waiting(now int64) string {
 	case cut <= now:
 		return fmt.Sprintf("for %s to be cancelled", words.Count(n, "request"))
 	}
-	return fmt.Sprintf("for %s; the rest is cancelled in %v", words.Count(n, "answer"), time.Duration(cut-now).Round(time.Second))
+	return fmt.Sprintf("for %s; the rest is cancelled in %v", words.Count(n, "answer"),
+		time.Duration(cut-now).Round(time.Second))
 }

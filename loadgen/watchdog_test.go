@@ -31,8 +31,10 @@ func TestWatchdogGivesUpAStuckClient(t *testing.T) {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 	for _, r := range out.records[:3] {
-		if r.Status != record.Cut || r.InWindow || !r.Measured || r.PromptSHA == "" || r.CancelAsked != int64(2035*msec) {
-			t.Errorf("request %d: %s, in window %v, asked at %v", r.RequestID, r.Status, r.InWindow, time.Duration(r.CancelAsked))
+		if r.Status != record.Cut || r.InWindow || !r.Measured ||
+			r.PromptSHA == "" || r.CancelAsked != int64(2035*msec) {
+			t.Errorf("request %d: %s, in window %v, asked at %v", r.RequestID,
+				r.Status, r.InWindow, time.Duration(r.CancelAsked))
 		}
 	}
 	if q := out.result.Phases[1]; q.OK != 20 || len(q.Notes) != 0 {
@@ -43,7 +45,10 @@ func TestWatchdogGivesUpAStuckClient(t *testing.T) {
 // An abort, too, ends on time.
 func TestWatchdogAfterAnAbort(t *testing.T) {
 	t.Parallel()
-	w := &world{latency: fixedLatency(time.Hour), deaf: true, at: map[time.Duration]func(*driver){time.Second: (*driver).abort}}
+	w := &world{
+		latency: fixedLatency(time.Hour), deaf: true,
+		at: map[time.Duration]func(*driver){time.Second: (*driver).abort},
+	}
 	out := w.play(t, job(t, schema.Phase{Type: "concurrency", Concurrency: 2, PrefillConcurrency: 2, Requests: 9}))
 	if p := out.result.Phases[0]; p.Cut != 2 || p.End != int64(6*time.Second) {
 		t.Errorf("cancelled %d, end %v; want 2, 6s", p.Cut, time.Duration(p.End))
@@ -63,7 +68,8 @@ func TestWaitingInWords(t *testing.T) {
 		w.at[when] = func(d *driver) {
 			s := d.current.Load().snapshot(int64(when))
 			if s.Waiting != want || s.InFlight != int(min(3, when/(250*msec))) || s.Ends != int64(time.Second) {
-				t.Errorf("at %v: waiting %q, in flight %d, ends %v; want %q", when, s.Waiting, s.InFlight, time.Duration(s.Ends), want)
+				t.Errorf("at %v: waiting %q, in flight %d, ends %v; want %q", when,
+					s.Waiting, s.InFlight, time.Duration(s.Ends), want)
 			}
 		}
 	}
@@ -129,10 +135,14 @@ func TestRandomArrivalsSayHowRandom(t *testing.T) {
 	} {
 		out := (&world{}).play(t, job(t, c.phase))
 		if p := out.result.Phases[0]; p.Dispersion != c.want || p.Random != (c.want > 0) || p.Varying {
-			t.Errorf("%s, smoothness %v: dispersion %v, random %v, varying %v; want %v", c.phase.Type, c.phase.Smoothness, p.Dispersion, p.Random, p.Varying, c.want)
+			t.Errorf("%s, smoothness %v: dispersion %v, random %v, varying %v; want %v", c.phase.Type,
+				c.phase.Smoothness, p.Dispersion, p.Random, p.Varying, c.want)
 		}
 	}
-	out := (&world{}).play(t, job(t, schema.Phase{Type: "constant", Rate: 10, Requests: 4, RateRamp: &schema.Ramp{Duration: 0.4}}))
+	out := (&world{}).play(t, job(t, schema.Phase{
+		Type: "constant", Rate: 10,
+		Requests: 4, RateRamp: &schema.Ramp{Duration: 0.4},
+	}))
 	if p := out.result.Phases[0]; !p.Varying || p.Random {
 		t.Errorf("a ramp: varying %v, random %v; want true, false", p.Varying, p.Random)
 	}
@@ -142,14 +152,16 @@ func TestSnapshotShowsFailuresApart(t *testing.T) {
 	t.Parallel()
 	m := newMeter(true)
 	good, bad := record.New(), record.New()
-	good.Status, good.Intended, good.Admitted, good.Sent, good.LastToken, good.End, good.OSL = record.OK, 0, 0, 0, 5e6, 5e6, 10
+	good.Status, good.Intended, good.Admitted, good.Sent, good.LastToken, good.End, good.OSL = record.OK, 0, 0, 0, 5e6,
+		5e6, 10
 	bad.Status, bad.Intended, bad.Admitted, bad.Sent, bad.LastToken, bad.End = record.HTTPError, 0, 0, 0, 9e9, 9e9
 	m.add(&good)
 	m.add(&bad)
 	s := Snapshot{At: int64(2 * time.Second)}
 	m.fill(&s)
 	if s.LatencyP99 < 4.9 || s.LatencyP99 > 5.1 || s.RequestsPerSecond != 1 || s.OutputTokensPerSecond != 5 {
-		t.Errorf("latency %v, %v answers/s, %v tokens/s; want 5 (successes only), 1, 5", s.LatencyP99, s.RequestsPerSecond, s.OutputTokensPerSecond)
+		t.Errorf("latency %v, %v answers/s, %v tokens/s; want 5 (successes only), 1, 5", s.LatencyP99,
+			s.RequestsPerSecond, s.OutputTokensPerSecond)
 	}
 	next := Snapshot{At: int64(3 * time.Second)}
 	m.fill(&next)
@@ -203,7 +215,8 @@ func TestLatenessIsNotAdmissionWait(t *testing.T) {
 	} {
 		w := &world{latency: fixedLatency(msec)}
 		w.at = stall(w)
-		waits, late := spans(w.play(t, job(t, schema.Phase{Type: "constant", Rate: 100, Requests: 4, Concurrency: c.concurrency})))
+		waits, late := spans(w.play(t,
+			job(t, schema.Phase{Type: "constant", Rate: 100, Requests: 4, Concurrency: c.concurrency})))
 		if diff := cmp.Diff(c.waits, waits); diff != "" {
 			t.Errorf("%s: admission waits in ms (-want +got):\n%s", c.name, diff)
 		}

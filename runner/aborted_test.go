@@ -44,7 +44,8 @@ func TestTrialWhoseServerDied(t *testing.T) {
 	dir := t.TempDir() + "/out"
 	again := func(resume bool) *Result {
 		t.Helper()
-		plan := sweeptest.PlanOf(t, "benchmark.endpoint.urls=[http://"+first.Addr+"]", "endpoint.unreachable_timeout=0.1", "tokenizer.name=builtin", "tables.formats=[csv]",
+		plan := sweeptest.PlanOf(t, "benchmark.endpoint.urls=[http://"+first.Addr+"]",
+			"endpoint.unreachable_timeout=0.1", "tokenizer.name=builtin", "tables.formats=[csv]",
 			"datasets.main.prompts.isl=8", "datasets.main.entries=20", "phases.profiling={type: concurrency, concurrency: 1, requests: 30}", "multi_run.num_runs=2",
 			"verdict.turnaround={warn: 99, fail: 99}", "verdict.concurrency_held={warn: 0, fail: 0}") // answers take microseconds here
 		res, err := Run(t.Context(), t.Context(), plan, Options{Dir: dir, Resume: resume})
@@ -54,7 +55,8 @@ func TestTrialWhoseServerDied(t *testing.T) {
 		return res
 	}
 	res := again(false)
-	if len(res.Outcomes) != 2 || res.Outcomes[0].Err != "" || !strings.Contains(res.Outcomes[1].Err, "the server was gone") {
+	if len(res.Outcomes) != 2 || res.Outcomes[0].Err != "" ||
+		!strings.Contains(res.Outcomes[1].Err, "the server was gone") {
 		t.Fatalf("the server died: %+v", res.Outcomes)
 	}
 	if c := res.Results.Cells[0]; c.Trials != 1 {
@@ -62,7 +64,8 @@ func TestTrialWhoseServerDied(t *testing.T) {
 	}
 	serve(first.Addr, -1)
 	res = again(true)
-	if len(res.Outcomes) != 2 || res.Outcomes[1].Err != "" || res.Results.Cells[0].Trials != 2 || answers.Load() != 45+30 {
+	if len(res.Outcomes) != 2 || res.Outcomes[1].Err != "" || res.Results.Cells[0].Trials != 2 ||
+		answers.Load() != 45+30 {
 		t.Errorf("resumed: %+v, %d answers", res.Outcomes, answers.Load())
 	}
 }

@@ -18,9 +18,15 @@ func (r *runner) history() *aiperf.SearchHistory {
 	if a == nil {
 		return nil
 	}
-	h := &aiperf.SearchHistory{Config: r.searchConfig(), Recipe: r.plan.RecipeName, Reason: string(a.Ended), Best: a.Tiers[0].Best, Boundary: boundaryOf(a, 0)}
+	h := &aiperf.SearchHistory{
+		Config: r.searchConfig(), Recipe: r.plan.RecipeName, Reason: string(a.Ended),
+		Best: a.Tiers[0].Best, Boundary: boundaryOf(a, 0),
+	}
 	for i, x := range a.Iterations {
-		it := aiperf.SearchIteration{Objectives: x.Tiers[0].Goals, Feasible: x.Tiers[0].Feasible, Warning: a.Tiers[0].Warnings[i]}
+		it := aiperf.SearchIteration{
+			Objectives: x.Tiers[0].Goals, Feasible: x.Tiers[0].Feasible,
+			Warning: a.Tiers[0].Warnings[i],
+		}
 		for _, v := range x.Runs[0].Run.Cell.Point {
 			it.Values = append(it.Values, aiperf.Plain{V: v.Value})
 		}
@@ -30,7 +36,10 @@ func (r *runner) history() *aiperf.SearchHistory {
 		return h
 	}
 	for k, t := range a.Tiers {
-		tier := aiperf.SearchTier{Label: t.Label, Filters: filtersOf(t.Filters), Best: t.Best, Boundary: boundaryOf(a, k), Reason: string(t.Ended)}
+		tier := aiperf.SearchTier{
+			Label: t.Label, Filters: filtersOf(t.Filters), Best: t.Best,
+			Boundary: boundaryOf(a, k), Reason: string(t.Ended),
+		}
 		for _, x := range a.Iterations {
 			tier.Feasible = append(tier.Feasible, x.Tiers[k].Feasible)
 		}
@@ -43,20 +52,27 @@ func (r *runner) history() *aiperf.SearchHistory {
 func (r *runner) searchConfig() aiperf.SearchConfig {
 	a := r.plan.Adaptive
 	c := aiperf.SearchConfig{
-		Planner: a.Planner, Most: a.MaxIterations, Initial: a.InitialPoints, Seed: a.RandomSeed, Patience: a.Patience, Window: a.PlateauWindow, Flat: a.PlateauFlat,
+		Planner: a.Planner, Most: a.MaxIterations, Initial: a.InitialPoints, Seed: a.RandomSeed, Patience: a.Patience,
+		Window: a.PlateauWindow, Flat: a.PlateauFlat,
 		Filters: filtersOf(source.Tiers(r.plan)[0].Filters),
 	}
 	if row, ok := planner.Named(a.Planner); ok && !row.Draws {
 		c.Initial = 1 // as AIPerf writes it
 	}
 	for _, g := range a.Objectives {
-		c.Objectives = append(c.Objectives, aiperf.SearchGoal{Metric: g.Metric, Stat: g.Stat, Direction: g.Direction, Threshold: g.Threshold})
+		c.Objectives = append(c.Objectives, aiperf.SearchGoal{
+			Metric: g.Metric, Stat: g.Stat,
+			Direction: g.Direction, Threshold: g.Threshold,
+		})
 	}
 	for _, x := range a.Constraints {
 		c.Constraints = append(c.Constraints, aiperf.SearchConstraint{Metric: x.Metric, Op: x.Op, Bound: x.Bound})
 	}
 	for _, d := range a.Space {
-		c.Space = append(c.Space, aiperf.SearchRange{Path: strings.TrimPrefix(d.Path, "benchmark."), Low: d.Lo, Hi: d.Hi, Kind: d.Kind})
+		c.Space = append(c.Space, aiperf.SearchRange{
+			Path: strings.TrimPrefix(d.Path, "benchmark."), Low: d.Lo,
+			Hi: d.Hi, Kind: d.Kind,
+		})
 	}
 	return c
 }
@@ -100,7 +116,10 @@ func postProcess(p *schema.PostProcess) *aiperf.PostProcess {
 		}
 		return ""
 	}
-	out := &aiperf.PostProcess{Handler: p.Handler, File: p.File, Metric: text("metric_tag"), Stat: text("stat"), Swept: text("swept_param", "concurrency_param"), Other: text("osl_param")}
+	out := &aiperf.PostProcess{
+		Handler: p.Handler, File: p.File, Metric: text("metric_tag"), Stat: text("stat"),
+		Swept: text("swept_param", "concurrency_param"), Other: text("osl_param"),
+	}
 	if out.Stat == "" {
 		out.Stat = "avg"
 	}

@@ -66,7 +66,10 @@ func (r *runner) collated(c *sweep.Cell, swept bool) (wanted bool, runs []aiperf
 	}
 	for i := range r.result.Outcomes {
 		if o := &r.result.Outcomes[i]; o.Run.Cell == c && o.Err == "" && len(o.Summaries) > 0 {
-			runs = append(runs, aiperf.CollatedRun{Label: o.Run.Label, Records: filepath.Join(o.Run.Dir, names.Records)})
+			runs = append(runs, aiperf.CollatedRun{
+				Label:   o.Run.Label,
+				Records: filepath.Join(o.Run.Dir, names.Records),
+			})
 		}
 	}
 	return true, runs, nil
@@ -81,7 +84,10 @@ func samplingDesign(p *sweep.Plan) *aiperf.Design {
 	}
 	for _, x := range p.Design.Dimensions {
 		path := strings.TrimPrefix(x.Path, "benchmark.")
-		d.Dimensions = append(d.Dimensions, aiperf.DesignDimension{Path: path, Lo: x.Lo, Hi: x.Hi, Log: x.Log, Int: x.Int, Choices: aiperf.Plains(x.Choices)})
+		d.Dimensions = append(d.Dimensions, aiperf.DesignDimension{
+			Path: path, Lo: x.Lo, Hi: x.Hi, Log: x.Log,
+			Int: x.Int, Choices: aiperf.Plains(x.Choices),
+		})
 	}
 	for _, c := range p.Cells {
 		row := make([]aiperf.Plain, len(d.Dimensions))
@@ -116,9 +122,15 @@ func (r *runner) aggregate(c *sweep.Cell, swept bool) aiperf.Aggregate {
 }
 
 func (r *runner) sweepSummary() *aiperf.SweepSummary {
-	s := &aiperf.SweepSummary{NumRuns: len(r.plan.Runs), Mode: r.plan.Order, Level: r.result.Results.Level, Trials: r.plan.Trials}
+	s := &aiperf.SweepSummary{
+		NumRuns: len(r.plan.Runs), Mode: r.plan.Order, Level: r.result.Results.Level,
+		Trials: r.plan.Trials,
+	}
 	for _, x := range r.plan.Axes {
-		s.Parameters = append(s.Parameters, aiperf.SweepParameter{Path: strings.TrimPrefix(x.Path, "benchmark."), Values: aiperf.Plains(x.Values)})
+		s.Parameters = append(s.Parameters, aiperf.SweepParameter{
+			Path:   strings.TrimPrefix(x.Path, "benchmark."),
+			Values: aiperf.Plains(x.Values),
+		})
 	}
 	if len(r.plan.Runs) == 0 { // a source made them up, and the cells
 		s.NumRuns = len(r.result.Outcomes)
@@ -167,7 +179,10 @@ func (r *runner) summaryOf(dir string) *metrics.Summary {
 func parameters(c *sweep.Cell) []aiperf.Parameter {
 	var out []aiperf.Parameter
 	for _, v := range c.Point {
-		out = append(out, aiperf.Parameter{Name: strings.TrimPrefix(v.Path, "benchmark."), Value: aiperf.Plain{V: v.Value}})
+		out = append(out, aiperf.Parameter{
+			Name:  strings.TrimPrefix(v.Path, "benchmark."),
+			Value: aiperf.Plain{V: v.Value},
+		})
 	}
 	return out
 }

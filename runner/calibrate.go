@@ -125,7 +125,10 @@ func (s TrialShape) spec() onerun.Spec {
 			Type: endpoint.Usual(nil).Type, Streaming: s.Stream, Timeout: 30,
 		},
 		Datasets: []schema.Dataset{{
-			Name: name, Entries: 32, Prompts: schema.Prompts{ISL: &schema.Shape{Value: &isl}, OSL: &schema.Shape{Value: &osl}},
+			Name: name, Entries: 32, Prompts: schema.Prompts{
+				ISL: &schema.Shape{Value: &isl},
+				OSL: &schema.Shape{Value: &osl},
+			},
 		}},
 		Phases: []schema.Phase{{
 			Name: name, Kind: "profiling", Type: mode.Catalogue()[0].Name, Concurrency: s.Concurrency,

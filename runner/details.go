@@ -20,9 +20,12 @@ import (
 func (r *runner) profile(run sweep.Run, rep *RunReport) aiperf.Profile {
 	a := run.Cell.Resolved.Benchmark.Artifacts
 	p := aiperf.Profile{
-		Dir: filepath.Join(r.dir.Path, run.Dir), Prefix: a.Prefix, Info: r.runInfo(run, rep), Options: metricOptions(run, rep),
-		JSON: contains(a.Summary, "json"), Records: contains(a.Records, "jsonl"), Raw: a.Raw, Outputs: a.Outputs, ShowTrace: a.ShowTraceTiming,
-		Title: titleOf(&run.Cell.Resolved.Benchmark), Log: shownPath(filepath.Join(r.dir.Path, resultdir.LogDir, resultdir.LogName)),
+		Dir: filepath.Join(r.dir.Path, run.Dir), Prefix: a.Prefix, Info: r.runInfo(run, rep),
+		Options: metricOptions(run, rep),
+		JSON:    contains(a.Summary, "json"), Records: contains(a.Records, "jsonl"), Raw: a.Raw,
+		Outputs: a.Outputs, ShowTrace: a.ShowTraceTiming,
+		Title: titleOf(&run.Cell.Resolved.Benchmark),
+		Log:   shownPath(filepath.Join(r.dir.Path, resultdir.LogDir, resultdir.LogName)),
 	}
 	if m := &run.Cell.Resolved.Benchmark.ServerMetrics; m.Enabled {
 		p.Pages = &aiperf.Pages{Formats: m.Formats, Families: r.pages}
@@ -71,7 +74,9 @@ func slicesOf(a *schema.Artifacts, rep *RunReport) (length time.Duration, n int6
 // sayOfSlices warns of more slices than are written, of a run whose end was not known before.
 func sayOfSlices(a *schema.Artifacts, rep *RunReport) {
 	if length, n := slicesOf(a, rep); n > schema.MaxSlices {
-		rep.Warnings = append(rep.Warnings, fmt.Sprintf("slice_duration %v makes %d slices of this run, more than %d: they were not written", length, n, schema.MaxSlices))
+		rep.Warnings = append(rep.Warnings,
+			fmt.Sprintf("slice_duration %v makes %d slices of this run, more than %d: they were not written", length, n,
+				schema.MaxSlices))
 	}
 }
 

@@ -52,9 +52,13 @@ func dirPlan(plan *sweep.Plan, opt Options) resultdir.Plan {
 
 // writes are the paths that the runs of plan and its tables may write.
 func writes(plan *sweep.Plan) []string {
-	names := []string{"aggregate", "sweep_aggregate", "profile_runs", "server_log_1.jsonl", resultdir.RecordsKept, resultdir.ReportsName}
+	names := []string{
+		"aggregate", "sweep_aggregate", "profile_runs", "server_log_1.jsonl",
+		resultdir.RecordsKept, resultdir.ReportsName,
+	}
 	for _, table := range sinks.TableNames() {
-		names = append(names, resultdir.Table(table, "parquet"), resultdir.Table(table, "arrow"), resultdir.Table(table, "csv"))
+		names = append(names, resultdir.Table(table, "parquet"), resultdir.Table(table, "arrow"),
+			resultdir.Table(table, "csv"))
 	}
 	for _, run := range plan.Runs {
 		if run.Dir != "" {
@@ -76,7 +80,8 @@ func runFiles(run sweep.Run) []string {
 	if err != nil {
 		names, _ = aiperf.ProfileNames("") // always has an answer
 	}
-	own := append(sinks.SeriesFiles(), resultdir.StreamName, resultdir.ReportName, "server_log.jsonl", "phases", aiperf.TraceName)
+	own := append(sinks.SeriesFiles(), resultdir.StreamName, resultdir.ReportName, "server_log.jsonl", "phases",
+		aiperf.TraceName)
 	return append(own, names.All()...)
 }
 

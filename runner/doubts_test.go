@@ -78,17 +78,23 @@ func TestBacklogOfOneRunIsNotThatOfThePlan(t *testing.T) {
 			if shares[i] > limit {
 				v = verdict.Degraded
 			}
-			rep := &RunReport{Verdict: v, Backlog: &shares[i], BacklogMax: &limit, Findings: []verdict.Finding{{Check: validity.Backlog, Verdict: v, Value: shares[i], Warn: &limit}}}
+			rep := &RunReport{
+				Verdict: v, Backlog: &shares[i], BacklogMax: &limit,
+				Findings: []verdict.Finding{{Check: validity.Backlog, Verdict: v, Value: shares[i], Warn: &limit}},
+			}
 			res.Reports[run.ID] = rep
-			res.Outcomes = append(res.Outcomes, outcome(run, rep, &reading{summaries: []metrics.Summary{{Window: decide.Full}}}))
+			res.Outcomes = append(res.Outcomes,
+				outcome(run, rep, &reading{summaries: []metrics.Summary{{Window: decide.Full}}}))
 		}
 		res.Results = decide.Aggregate(plan, res.Outcomes)
 		return res
 	}
-	if res := judged(0.2, 0.01, 0.02); res.worstRun() != verdict.Valid || len(res.doubts()) != 0 || res.Results.Cells[0].Verdict != validity.Valid {
+	if res := judged(0.2, 0.01, 0.02); res.worstRun() != verdict.Valid || len(res.doubts()) != 0 ||
+		res.Results.Cells[0].Verdict != validity.Valid {
 		t.Errorf("one run of three: %s, %+v, cell %s", res.worstRun(), res.doubts(), res.Results.Cells[0].Verdict)
 	}
-	if res := judged(0.2, 0.3, 0.02); res.worstRun() != verdict.Degraded || len(res.doubts()) != 1 || res.Results.Cells[0].Verdict != validity.Degraded {
+	if res := judged(0.2, 0.3, 0.02); res.worstRun() != verdict.Degraded || len(res.doubts()) != 1 ||
+		res.Results.Cells[0].Verdict != validity.Degraded {
 		t.Errorf("two runs of three: %s, %+v, cell %s", res.worstRun(), res.doubts(), res.Results.Cells[0].Verdict)
 	}
 }
@@ -115,7 +121,10 @@ func TestPlanFindingsMarkNumbers(t *testing.T) {
 		for _, run := range plan.Runs {
 			s := metrics.Blank(metrics.RequestLatency, "ms")
 			s.Put("p50", 100/float64(1+run.Cell.Index)+0.01*float64(run.Trial))
-			res.Outcomes = append(res.Outcomes, decide.Outcome{Run: run, OK: 100, Sent: 100, Taints: validity.Taints{}, Summaries: []metrics.Summary{{Window: decide.Full, Stats: []metrics.Stat{s}}}})
+			res.Outcomes = append(res.Outcomes, decide.Outcome{
+				Run: run, OK: 100, Sent: 100, Taints: validity.Taints{},
+				Summaries: []metrics.Summary{{Window: decide.Full, Stats: []metrics.Stat{s}}},
+			})
 		}
 		res.Results = decide.Aggregate(plan, res.Outcomes)
 		res.PlanFindings = verdict.JudgePlan(&e, nil)
@@ -148,7 +157,11 @@ func TestPlanFindingsMarkNumbers(t *testing.T) {
 			e.Stamps = map[string][]verdict.Spot{"kernel": {{Cell: 0, Trial: 0}}, "application": {{Cell: 1, Trial: 3}}}
 		}, [3]string{"", "stamps: doubtful in 1 of 5 trials", ""}},
 		{"a sentinel that moved", func(e *verdict.PlanEvidence) {
-			e.Sentinel = []verdict.Median{{Value: 100, Low: 99, High: 101}, {Value: 100, Low: 99, High: 101}, {Value: 120, Low: 119, High: 121}}
+			e.Sentinel = []verdict.Median{
+				{Value: 100, Low: 99, High: 101},
+				{Value: 100, Low: 99, High: 101},
+				{Value: 120, Low: 119, High: 121},
+			}
 		}, [3]string{"sentinel: doubtful", "sentinel: doubtful", "sentinel: doubtful"}},
 	} {
 		res := judged(c.change)

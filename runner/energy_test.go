@@ -16,7 +16,10 @@ func TestEnergyRows(t *testing.T) {
 	sum := &metrics.Summary{Window: "full", Stats: []metrics.Stat{
 		{Tag: metrics.OutputTokenThroughput, Scalar: true, Avg: 1400}, {Tag: metrics.RequestThroughput, Scalar: true, Avg: 7}, {Tag: metrics.EffectiveConcurrency, Avg: 20},
 	}}
-	good := windowEnergy{"full", 10, telemetry.Energy{GPUs: 2, Joules: 7000, Watts: 700, Method: "counter", Coverage: 1, Gap: 0.4}}
+	good := windowEnergy{"full", 10, telemetry.Energy{
+		GPUs: 2, Joules: 7000, Watts: 700, Method: "counter", Coverage: 1,
+		Gap: 0.4,
+	}}
 	poor := good
 	poor.Coverage = 0.8
 	idle := &metrics.Summary{Window: "full"} // nothing was answered

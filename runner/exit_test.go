@@ -31,7 +31,10 @@ func TestRunThatGaveUp(t *testing.T) {
 	if o := outcome(sweep.Run{ID: "c"}, &RunReport{Cancelled: loadgen.Interrupted}, &reading{}); o.Err != "" {
 		t.Errorf("an interrupted run is a failure: %q", o.Err)
 	}
-	res := &Result{Outcomes: []decide.Outcome{{Run: sweep.Run{ID: "a"}}, gaveUp}, Verdict: verdict.Invalid, Reports: map[string]*RunReport{"a": {}, "b": report}}
+	res := &Result{
+		Outcomes: []decide.Outcome{{Run: sweep.Run{ID: "a"}}, gaveUp}, Verdict: verdict.Invalid,
+		Reports: map[string]*RunReport{"a": {}, "b": report},
+	}
 	if got := res.ExitCode(); got != 1 {
 		t.Errorf("exit code %d, want 1", got)
 	}
@@ -43,7 +46,8 @@ func TestInterruptedBeforeTheFirstRun(t *testing.T) {
 	t.Parallel()
 	issue, stop := context.WithCancel(t.Context())
 	stop()
-	plan := sweeptest.PlanOf(t, "benchmark.endpoint.urls=[mock:]", "tokenizer.name=builtin", "datasets.main.prompts.isl=8", "tables.formats=[csv]")
+	plan := sweeptest.PlanOf(t, "benchmark.endpoint.urls=[mock:]", "tokenizer.name=builtin",
+		"datasets.main.prompts.isl=8", "tables.formats=[csv]")
 	res, err := Run(issue, t.Context(), plan, Options{Dir: t.TempDir() + "/out"})
 	if err != nil {
 		t.Fatal(err)
@@ -66,13 +70,15 @@ func TestMistakeFarIntoAFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte(long+`{"text": 5}`+"\n{\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	plan := sweeptest.PlanOf(t, "benchmark.endpoint.urls=[mock:]", "tokenizer.name=builtin", "datasets.main.type=file", "datasets.main.path="+file, "datasets.main.format=single_turn", "tables.formats=[csv]")
+	plan := sweeptest.PlanOf(t, "benchmark.endpoint.urls=[mock:]", "tokenizer.name=builtin", "datasets.main.type=file",
+		"datasets.main.path="+file, "datasets.main.format=single_turn", "tables.formats=[csv]")
 	res, err := Run(t.Context(), t.Context(), plan, Options{Dir: dir + "/out"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	why := diag.Of(res.NothingMeasured())
-	if res.ExitCode() != diag.Usage || why.Message != file+":2: text: want a string" || len(why.More) != 1 || !strings.HasPrefix(why.More[0], file+":3: not a JSON object") {
+	if res.ExitCode() != diag.Usage || why.Message != file+":2: text: want a string" || len(why.More) != 1 ||
+		!strings.HasPrefix(why.More[0], file+":3: not a JSON object") {
 		t.Errorf("exit code %d, %q, %q", res.ExitCode(), why.Message, why.More)
 	}
 }

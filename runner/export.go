@@ -47,7 +47,10 @@ func (r *runner) writeTheirs() error {
 		if err != nil {
 			return err
 		}
-		kept.Runs = append(kept.Runs, aiperf.KeptRun{ID: o.Run.ID, Dir: o.Run.Dir, Profile: r.profile(o.Run, rep), Data: r.hide.JSON(data), DataSHA256: rep.Dataset})
+		kept.Runs = append(kept.Runs, aiperf.KeptRun{
+			ID: o.Run.ID, Dir: o.Run.Dir, Profile: r.profile(o.Run, rep),
+			Data: r.hide.JSON(data), DataSHA256: rep.Dataset,
+		})
 		if r.over() {
 			dirs = append(dirs, o.Run.Dir)
 		}
@@ -106,7 +109,10 @@ func Export(ctx context.Context, dir, to string) (files, notes []string, err err
 		return nil, nil, err
 	}
 	defer os.RemoveAll(stage) //nolint:errcheck // what is left there is nobody's
-	x := &export{archive: a, ctx: ctx, from: dir, to: stage, loader: onerun.NewLoader(), summaries: map[string]*metrics.Summary{}}
+	x := &export{
+		archive: a, ctx: ctx, from: dir, to: stage, loader: onerun.NewLoader(),
+		summaries: map[string]*metrics.Summary{},
+	}
 	if x.kept, err = aiperf.ReadKept(a.About); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", filepath.Join(dir, resultdir.RecordsKept), err)
 	}
@@ -168,7 +174,10 @@ func nothingKept(dir string) error {
 		return diag.New(dir+": not finished", "aiperf run … --artifact-dir "+dir+" --resume")
 	case err != nil:
 		return err
-	case slices.ContainsFunc(m.Files, func(f resultdir.ManifestFile) bool { return f.Kind == "aiperf" && filepath.Ext(f.Path) == ".csv" }):
+	case slices.ContainsFunc(m.Files, func(f resultdir.ManifestFile) bool {
+		return f.Kind == "aiperf" &&
+			filepath.Ext(f.Path) == ".csv"
+	}):
 		return diag.New(dir+": AIPerf's files are there", "they were written with the results")
 	}
 	return diag.New(dir+": no records are kept there", "an older version of aiperf wrote it")
@@ -201,7 +210,8 @@ func (x *export) run(k *aiperf.KeptRun) error {
 	}
 	p.Samples = func(add func(telemetry.Sample)) error { return samplesOf(x.from, k.ID, p.Info.T0, add) }
 	if err := x.inputs(k, p.Dir); err != nil {
-		x.notes = append(x.notes, fmt.Sprintf("%s is not written: %s", filepath.Join(k.Dir, "inputs.json"), diag.Line(err)))
+		x.notes = append(x.notes, fmt.Sprintf("%s is not written: %s", filepath.Join(k.Dir, "inputs.json"),
+			diag.Line(err)))
 	}
 	journal, err := x.archive.Journal(k.Dir, p.Dir)
 	if err != nil {
@@ -274,8 +284,10 @@ func samplesOf(dir, run string, t0 time.Time, add func(telemetry.Sample)) error 
 		for i, id := range rows.Texts["run_id"] {
 			if id == run {
 				add(telemetry.Sample{
-					At: int64(rows.Floats["t_ns"][i] - shift), Source: rows.Texts["source"][i], Collector: rows.Texts["collector"][i], Metric: rows.Texts["metric"][i],
-					Labels: rows.Texts["labels"][i], Unit: rows.Texts["unit"][i], Kind: rows.Texts["kind"][i], Value: rows.Floats["value"][i],
+					At: int64(rows.Floats["t_ns"][i] - shift), Source: rows.Texts["source"][i],
+					Collector: rows.Texts["collector"][i], Metric: rows.Texts["metric"][i],
+					Labels: rows.Texts["labels"][i], Unit: rows.Texts["unit"][i], Kind: rows.Texts["kind"][i],
+					Value: rows.Floats["value"][i],
 				})
 			}
 		}

@@ -25,7 +25,8 @@ func Fetch(ctx context.Context, plan *sweep.Plan, file string, f *hub.Fetcher) e
 	for _, cell := range plan.Cells {
 		b := cell.Resolved.Benchmark
 		for i := range b.Datasets {
-			if d := &b.Datasets[i]; d.Dataset != "" && once(fmt.Sprint(d.Dataset, d.HFSubset, d.HFWekaDataset, d.Folder)) {
+			if d := &b.Datasets[i]; d.Dataset != "" &&
+				once(fmt.Sprint(d.Dataset, d.HFSubset, d.HFWekaDataset, d.Folder)) {
 				if err := fetchSet(ctx, d, file, f); err != nil {
 					return err
 				}

@@ -39,12 +39,16 @@ func TestFetch(t *testing.T) {
 			if r.URL.Path == "/api/"+repo+"/revision/main" {
 				var list []map[string]any
 				for name, text := range files {
-					list = append(list, map[string]any{"rfilename": name, "lfs": map[string]any{"size": len(text), "sha256": fmt.Sprintf("%x", sha256.Sum256([]byte(text)))}})
+					list = append(list, map[string]any{"rfilename": name, "lfs": map[string]any{
+						"size":   len(text),
+						"sha256": fmt.Sprintf("%x", sha256.Sum256([]byte(text))),
+					}})
 				}
 				_ = json.NewEncoder(w).Encode(map[string]any{"sha": commit, "siblings": list})
 				return
 			}
-			if name, ok := strings.CutPrefix(r.URL.Path, "/"+strings.TrimPrefix(repo, "models/")+"/resolve/"+commit+"/"); ok {
+			if name, ok := strings.CutPrefix(r.URL.Path, "/"+strings.TrimPrefix(repo, "models/")+"/resolve/"+commit+
+				"/"); ok {
 				_, _ = w.Write([]byte(files[name]))
 				return
 			}
@@ -53,15 +57,20 @@ func TestFetch(t *testing.T) {
 	}))
 	defer server.Close()
 	data := schema.Dataset{Name: "main", Type: "public", Dataset: "spec_al_gsm8k"}
-	b := schema.Benchmark{Datasets: []schema.Dataset{data}, Tokenizer: schema.Tokenizer{Name: "acme/tiny", Revision: "main"}, Models: schema.Models{Items: []schema.Model{{Name: "none/such"}}}}
+	b := schema.Benchmark{Datasets: []schema.Dataset{data}, Tokenizer: schema.Tokenizer{
+		Name:     "acme/tiny",
+		Revision: "main",
+	}, Models: schema.Models{Items: []schema.Model{{Name: "none/such"}}}}
 	plan := &sweep.Plan{Cells: []*sweep.Cell{{Resolved: &schema.Resolved{Benchmark: b}}}}
 	fetch := func() int {
-		if err := runner.Fetch(context.Background(), plan, "", &hub.Fetcher{Endpoint: server.URL, Client: server.Client()}); err != nil {
+		if err := runner.Fetch(context.Background(), plan, "",
+			&hub.Fetcher{Endpoint: server.URL, Client: server.Client()}); err != nil {
 			t.Fatal(err)
 		}
 		n := 0
 		for len(asked) > 0 {
-			if p := <-asked; strings.Contains(p, "train") || strings.Contains(p, "socratic") || strings.Contains(p, "safetensors") {
+			if p := <-asked; strings.Contains(p, "train") || strings.Contains(p, "socratic") ||
+				strings.Contains(p, "safetensors") {
 				t.Errorf("%s was fetched", p)
 			}
 			n++
@@ -84,8 +93,12 @@ func TestFetch(t *testing.T) {
 	}
 	plan.Cells[0].Resolved.Benchmark.Tokenizer.Name = ""
 	var said []string
-	from := &hub.Fetcher{Endpoint: server.URL, Client: server.Client(), Say: func(line string) { said = append(said, line) }}
-	if err := runner.Fetch(context.Background(), plan, "", from); err != nil || len(said) != 1 || !strings.Contains(said[0], "none/such: not on the hub") {
+	from := &hub.Fetcher{
+		Endpoint: server.URL, Client: server.Client(),
+		Say: func(line string) { said = append(said, line) },
+	}
+	if err := runner.Fetch(context.Background(), plan, "", from); err != nil || len(said) != 1 ||
+		!strings.Contains(said[0], "none/such: not on the hub") {
 		t.Errorf("a model that is nowhere: %v, %q", err, said)
 	}
 }

@@ -14,8 +14,10 @@ import (
 // FidelityReport is trace.Fidelity without what could not be known: how close
 // a replay came to its trace.
 type FidelityReport struct {
-	Score         float64  `json:"score"`                     // the least of the shares, less the prefix overlap that was missed
-	Middle        bool     `json:"from_the_middle,omitempty"` // of sessions: rows are the requests sent, on_time the pauses kept
+	// the least of the shares, less the prefix overlap that was missed
+	Score float64 `json:"score"`
+	// of sessions: rows are the requests sent, on_time the pauses kept
+	Middle        bool     `json:"from_the_middle,omitempty"`
 	Rows          int      `json:"rows"`
 	Missing       int      `json:"missing"`
 	OnTime        *float64 `json:"on_time,omitempty"`
@@ -30,8 +32,10 @@ type FidelityReport struct {
 
 func reportFidelity(f trace.Fidelity) *FidelityReport {
 	out := &FidelityReport{
-		Score: f.Score, Middle: f.Middle, Rows: f.Rows, Missing: f.Missing, OnTime: metrics.OrNil(f.OnTime), Dependencies: metrics.OrNil(f.Dependencies),
-		InputLength: metrics.OrNil(f.InputLength), OutputLength: metrics.OrNil(f.OutputLength), PrefixReached: metrics.OrNil(f.Reached),
+		Score: f.Score, Middle: f.Middle, Rows: f.Rows, Missing: f.Missing, OnTime: metrics.OrNil(f.OnTime),
+		Dependencies: metrics.OrNil(f.Dependencies),
+		InputLength:  metrics.OrNil(f.InputLength), OutputLength: metrics.OrNil(f.OutputLength),
+		PrefixReached: metrics.OrNil(f.Reached),
 	}
 	if f.Timed > 0 {
 		p50, p99 := float64(f.LagP50)/1e6, float64(f.LagP99)/1e6
@@ -82,13 +86,15 @@ func (f *FidelityReport) line() string {
 		if f.Middle {
 			name = "pauses kept"
 		}
-		parts = append(parts, fmt.Sprintf("%s %s (lag p99 %s)", name, words.Percent(*f.OnTime), words.Millis(*f.LagP99)))
+		parts = append(parts, fmt.Sprintf("%s %s (lag p99 %s)", name, words.Percent(*f.OnTime),
+			words.Millis(*f.LagP99)))
 	}
 	add("dependencies kept", f.Dependencies)
 	add("input length", f.InputLength)
 	add("output length", f.OutputLength)
 	if f.PrefixReached != nil && f.PrefixTrace != nil {
-		parts = append(parts, fmt.Sprintf("prefix hits %s, the trace has %s", words.Percent(*f.PrefixReached), words.Percent(*f.PrefixTrace)))
+		parts = append(parts, fmt.Sprintf("prefix hits %s, the trace has %s", words.Percent(*f.PrefixReached),
+			words.Percent(*f.PrefixTrace)))
 	}
 	return strings.Join(parts, " · ")
 }

@@ -131,8 +131,12 @@ func (r *runner) runInfo(run sweep.Run, rep *RunReport) *aiperf.RunInfo {
 	info := &aiperf.RunInfo{
 		Version: aiperfVersion, BenchmarkID: rep.Benchmark, Seed: rep.Seed, Trial: rep.Trial, RunLabel: run.Label,
 		VariationLabel: run.Cell.Label, VariationIndex: run.Cell.Index, CLICommand: r.opt.CommandLine,
-		Config: aiperf.InputConfig{All: schema.OnlyAIPerf(run.Cell.Resolved.AsAIPerf()), Said: schema.OnlyAIPerf(run.Cell.Resolved.Given), Flags: len(r.opt.Source) == 0, Dir: shownPath(filepath.Join(r.dir.Path, run.Dir)), Fraction: schema.TakesFraction},
-		T0:     rep.Started, WasCancelled: rep.Cancelled != "", GPUs: run.Cell.Resolved.Benchmark.GPUTelemetry.Enabled,
+		Config: aiperf.InputConfig{
+			All:  schema.OnlyAIPerf(run.Cell.Resolved.AsAIPerf()),
+			Said: schema.OnlyAIPerf(run.Cell.Resolved.Given), Flags: len(r.opt.Source) == 0,
+			Dir: shownPath(filepath.Join(r.dir.Path, run.Dir)), Fraction: schema.TakesFraction,
+		},
+		T0: rep.Started, WasCancelled: rep.Cancelled != "", GPUs: run.Cell.Resolved.Benchmark.GPUTelemetry.Enabled,
 	}
 	if r.plan.Several() {
 		info.SweepID, info.Config.Said = r.sweepID(), nil
@@ -144,7 +148,8 @@ func (r *runner) runInfo(run sweep.Run, rep *RunReport) *aiperf.RunInfo {
 	}
 	for _, p := range rep.Phases {
 		info.Phases = append(info.Phases, aiperf.PhaseName{
-			Name: p.Name, Warmup: p.Warmup, Start: p.Start, End: p.End, Cancelled: p.Stop == "interrupted" || p.Stop == "failures", Branches: p.Branches,
+			Name: p.Name, Warmup: p.Warmup, Start: p.Start, End: p.End, Cancelled: p.Stop == "interrupted" ||
+				p.Stop == "failures", Branches: p.Branches,
 		})
 		if p.Branches != nil && !p.Warmup {
 			if info.Branches == nil {
@@ -230,7 +235,8 @@ func tabledFindings(dir string) (map[string][]verdict.Finding, error) {
 		run := t.Texts["run_id"][i]
 		f := verdict.Finding{
 			Verdict: verdict.Valid, // those that say otherwise are in the report
-			Check:   t.Texts["check"][i], Kind: verdict.Kind(t.Texts["kind"][i]), Value: t.Floats["value"][i], Unit: t.Texts["unit"][i], Detail: t.Texts["detail"][i],
+			Check:   t.Texts["check"][i], Kind: verdict.Kind(t.Texts["kind"][i]), Value: t.Floats["value"][i],
+			Unit: t.Texts["unit"][i], Detail: t.Texts["detail"][i],
 		}
 		if limit := t.Floats["limit"][i]; !math.IsNaN(limit) {
 			f.Warn = &limit

@@ -70,7 +70,8 @@ func (r *runner) finish() error {
 	if r.result.Stopped != "" {
 		r.log.say("WARNING", "the plan ended early: %s", r.result.Stopped)
 	}
-	r.log.say("INFO", "%d of %s are written, %d were not needed, verdict %s", len(r.result.Outcomes), r.size(), r.result.Spared, r.result.Verdict)
+	r.log.say("INFO", "%d of %s are written, %d were not needed, verdict %s", len(r.result.Outcomes), r.size(),
+		r.result.Spared, r.result.Verdict)
 	if err := r.log.close(); err != nil { // complete before the manifest lists it
 		return err
 	}
@@ -166,14 +167,18 @@ func (r *runner) writeManifest(info sinks.TablesInfo) error {
 	}
 	return r.dir.WriteManifest(resultdir.Manifest{
 		Tool: r.opt.Version, Experiment: r.plan.Name, PlanHash: r.plan.Hash, Verdict: r.result.said(),
-		Interrupted: r.result.partial(), ExitCode: int(r.result.ExitCode()), Finished: time.Now().UTC(), Findings: findings, Conclusions: r.result.Report().Sentences(),
+		Interrupted: r.result.partial(), ExitCode: int(r.result.ExitCode()), Finished: time.Now().UTC(),
+		Findings: findings, Conclusions: r.result.Report().Sentences(),
 	}, rows, r.written)
 }
 
 // wrote keeps what is known of files in dir, so that the manifest need not read them.
 func (r *runner) wrote(dir string, files ...sinks.FileInfo) {
 	for _, f := range files {
-		r.written[filepath.Join(dir, filepath.FromSlash(f.Path))] = resultdir.Described{Bytes: f.Bytes, SHA256: f.SHA256}
+		r.written[filepath.Join(dir, filepath.FromSlash(f.Path))] = resultdir.Described{
+			Bytes:  f.Bytes,
+			SHA256: f.SHA256,
+		}
 	}
 }
 
@@ -247,7 +252,10 @@ func (r *runner) planEvidence() *verdict.PlanEvidence {
 
 // cellEvidence is what the trials of one cell say.
 func (r *runner) cellEvidence(c *decide.CellResult) verdict.CellEvidence {
-	e := verdict.CellEvidence{Index: c.Cell.Index, Label: c.Cell.Short(), OK: c.Trials + c.Left, Estimates: map[string]stats.Estimate{}, Medians: make([]float64, r.plan.Trials)}
+	e := verdict.CellEvidence{
+		Index: c.Cell.Index, Label: c.Cell.Short(), OK: c.Trials + c.Left,
+		Estimates: map[string]stats.Estimate{}, Medians: make([]float64, r.plan.Trials),
+	}
 	for _, o := range r.result.Results.Objectives {
 		if est, ok := c.Full.Get(o.Key); ok {
 			e.Estimates[o.String()] = est
@@ -288,7 +296,8 @@ func sentinelLatency(o *decide.Outcome) (verdict.Median, bool) {
 // measured, because no request was sent or all of them failed, that it failed.
 // The others are words on numbers, and there is none.
 func (res *Result) said() verdict.Verdict {
-	if res.NothingMeasured() != nil || res.Interrupted && res.sent() == 0 || len(res.Outcomes) > 0 && !res.Measured() || res.allBroken() {
+	if res.NothingMeasured() != nil || res.Interrupted && res.sent() == 0 || len(res.Outcomes) > 0 && !res.Measured() ||
+		res.allBroken() {
 		return validity.Failed
 	}
 	return res.Verdict

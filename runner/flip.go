@@ -44,7 +44,8 @@ func allowed(plan *sweep.Plan, opt *Options) error {
 	for _, c := range plan.Cells {
 		if f := c.Resolved.Benchmark.Endpoint.Flip; f != nil && len(f.Command) > 0 && !opt.AllowHooks {
 			return &diag.Error{
-				Path: "benchmark.endpoint.flip.command", Message: "this experiment runs " + words.Clip(c.Resolved.Benchmark.Endpoint.Flips(), shownWords) + " on this machine",
+				Path: "benchmark.endpoint.flip.command", Message: "this experiment runs " +
+					words.Clip(c.Resolved.Benchmark.Endpoint.Flips(), shownWords) + " on this machine",
 				Hint: "check what the command does, then add --allow-hooks",
 			}
 		}
@@ -192,7 +193,8 @@ func listens(ctx context.Context, b *schema.Benchmark, targets []string) error {
 		case <-ctx.Done():
 			pause.Stop()
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return fmt.Errorf("the flip is done, but the server does not answer after %v s: %w", b.Endpoint.Flip.Timeout, err)
+				return fmt.Errorf("the flip is done, but the server does not answer after %v s: %w",
+					b.Endpoint.Flip.Timeout, err)
 			}
 			return ctx.Err()
 		}

@@ -74,11 +74,15 @@ func TestCleanRunHoldsAGateOnEveryMetric(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	plan := sweeptest.PlanOf(t, "benchmark.endpoint.urls=["+url+"]", "benchmark.endpoint.streaming=true", "tokenizer.name=builtin", "tables.formats=[csv]", "allow_invalid=true",
+	plan := sweeptest.PlanOf(t, "benchmark.endpoint.urls=["+url+"]", "benchmark.endpoint.streaming=true",
+		"tokenizer.name=builtin", "tables.formats=[csv]", "allow_invalid=true",
 		"benchmark.slos={request_latency: 100000}", "datasets.main.prompts.isl=8", "datasets.main.prompts.osl=6", "phases.profiling={type: concurrency, concurrency: 4, requests: 40}")
 	for _, m := range metrics.Catalogue() {
 		for _, stat := range m.Stats() {
-			plan.Gates = append(plan.Gates, sweep.Gate{Expr: decide.Key{Tag: m.Tag, Stat: stat}.Spoken() + least, Origin: m.Tag + "." + stat})
+			plan.Gates = append(plan.Gates, sweep.Gate{
+				Expr:   decide.Key{Tag: m.Tag, Stat: stat}.Spoken() + least,
+				Origin: m.Tag + "." + stat,
+			})
 		}
 	}
 	if err := decide.CheckGates(plan, metrics.Tags()); err != nil {

@@ -149,7 +149,8 @@ func LastCalibration(version string) *Calibration {
 		return nil
 	}
 	var c Calibration
-	if resultdir.ReadJSON(path, &c) != nil || c.valid() != nil || c.Version != version || c.Cores != runtime.GOMAXPROCS(0) || time.Since(c.When) > oldest {
+	if resultdir.ReadJSON(path, &c) != nil || c.valid() != nil || c.Version != version ||
+		c.Cores != runtime.GOMAXPROCS(0) || time.Since(c.When) > oldest {
 		return nil
 	}
 	return &c

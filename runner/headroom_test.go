@@ -18,7 +18,8 @@ import (
 func quick() *Calibration {
 	return &Calibration{
 		Version: "test", Cores: 2, When: time.Now(),
-		Short: Trial{Requests: 25_000, Seconds: 1, CPU: 0.5}, Streams: Trial{Requests: 100, Chunks: 10_000, Seconds: 1, CPU: 0.1},
+		Short:   Trial{Requests: 25_000, Seconds: 1, CPU: 0.5},
+		Streams: Trial{Requests: 100, Chunks: 10_000, Seconds: 1, CPU: 0.1},
 	}
 }
 
@@ -46,7 +47,8 @@ func TestPlannedLoad(t *testing.T) {
 	} {
 		l := Planned(x.b)
 		if l.Requests != x.requests || l.Chunks != x.chunks || c.Ratio(l) != x.ratio {
-			t.Errorf("%s: %+v, ratio %v; want %v requests/s, %v chunks/s, ratio %v", x.name, l, c.Ratio(l), x.requests, x.chunks, x.ratio)
+			t.Errorf("%s: %+v, ratio %v; want %v requests/s, %v chunks/s, ratio %v", x.name, l, c.Ratio(l), x.requests,
+				x.chunks, x.ratio)
 		}
 	}
 }
@@ -75,10 +77,12 @@ func TestWhenHeadroomIsTried(t *testing.T) {
 	if got := (Trial{Requests: 20_000, CPU: 1}).ratio(Load{Requests: 30_000}, 2); math.Abs(got-4.0/3) > 1e-12 {
 		t.Errorf("ratio %v, want 4/3", got)
 	}
-	if got := (Trial{Requests: 100, Chunks: 50_000, CPU: 0.5}).ratio(Load{stream: true, Requests: 100, Chunks: 400_000}, 2); got != 0.5 {
+	if got := (Trial{Requests: 100, Chunks: 50_000, CPU: 0.5}).ratio(Load{stream: true, Requests: 100, Chunks: 400_000},
+		2); got != 0.5 {
 		t.Errorf("ratio of streams %v, want 0.5", got)
 	}
-	if s := (Load{stream: true, isl: 512, osl: 4096}).shape(); s.OSL != longestTrialed || s.Span > 300*time.Millisecond || s.ISL != 512 || !s.Stream {
+	if s := (Load{stream: true, isl: 512, osl: 4096}).shape(); s.OSL != longestTrialed ||
+		s.Span > 300*time.Millisecond || s.ISL != 512 || !s.Stream {
 		t.Errorf("shape of long answers: %+v", s)
 	}
 }
@@ -100,12 +104,16 @@ func TestBusiestCell(t *testing.T) {
 func TestSmallPlansAreNotTried(t *testing.T) {
 	t.Parallel()
 	plan := &sweep.Plan{Cells: []*sweep.Cell{{ID: "x", Resolved: &schema.Resolved{Benchmark: *rated(true, 10, 16)}}}}
-	got, err := headrooms(context.Background(), plan, Options{Exe: filepath.Join(t.TempDir(), "none"), Version: "no such version"})
+	got, err := headrooms(context.Background(), plan,
+		Options{Exe: filepath.Join(t.TempDir(), "none"), Version: "no such version"})
 	if err != nil || len(got) != 0 {
 		t.Errorf("headrooms of 10 requests/s: %v, %v; want nothing", got, err)
 	}
 	plan.Cells[0].Resolved.Benchmark = *rated(false, 1e6, 1)
-	if _, err = headrooms(context.Background(), plan, Options{Exe: filepath.Join(t.TempDir(), "none"), Version: "no such version"}); !errors.Is(err, os.ErrNotExist) {
+	if _, err = headrooms(context.Background(), plan, Options{
+		Exe:     filepath.Join(t.TempDir(), "none"),
+		Version: "no such version",
+	}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("headrooms of 1,000,000 requests/s without a program to start: %v", err)
 	}
 }
@@ -132,7 +140,10 @@ func TestCalibrationIsKept(t *testing.T) {
 	if _, err := c.Keep(); err != nil || LastCalibration("test") != nil {
 		t.Errorf("an old calibration is believed (%v)", err)
 	}
-	for _, text := range []string{"", "{}", `{"version":"test"`, `{"version":"test","short":{"requests":1,"cpu_seconds":0}}`} {
+	for _, text := range []string{
+		"", "{}", `{"version":"test"`,
+		`{"version":"test","short":{"requests":1,"cpu_seconds":0}}`,
+	} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

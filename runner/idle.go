@@ -56,7 +56,8 @@ func (r *runner) idle(ctx context.Context, last *sweep.Run, next sweep.Run) {
 			return
 		case spent >= most:
 			if !r.neverIdle {
-				r.opt.say("the server still works on " + words.Count(int64(n), "request") + " after " + words.Span(spent) + ": others use it, or it goes on with answers that were cut off; probes are measured beside them")
+				r.opt.say("the server still works on " + words.Count(int64(n), "request") + " after " +
+					words.Span(spent) + ": others use it, or it goes on with answers that were cut off; probes are measured beside them")
 			}
 			r.neverIdle = true
 			return

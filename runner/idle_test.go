@@ -48,7 +48,10 @@ func TestSearchWaitsForAnIdleServer(t *testing.T) {
 			defer server.Close()
 			d := sweeptest.Grid(1, sweeptest.Axis(sweeptest.Concurrency, "concurrency", 1))
 			d.SLOs = map[string]float64{metrics.TimeToFirstToken: 500}
-			d.Head.Search = &schema.Search{Path: "concurrency", Range: []float64{1, 64}, Share: 0.95, Resolution: 0.05, Budget: schema.SearchBudget{Probes: 40}}
+			d.Head.Search = &schema.Search{
+				Path: "concurrency", Range: []float64{1, 64}, Share: 0.95,
+				Resolution: 0.05, Budget: schema.SearchBudget{Probes: 40},
+			}
 			plan := sweeptest.Expand(t, d)
 			if c.matrix {
 				plan.Experiment.Search = nil

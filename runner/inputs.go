@@ -131,7 +131,8 @@ func (c *inputCheck) records(path, name string) {
 		return
 	}
 	if _, err := os.Stat(Beside(c.file, name)); errors.Is(err, fs.ErrNotExist) {
-		c.found("path", name, path, "no such file: "+name, "paths are seen from the working directory, else from the experiment's folder")
+		c.found("path", name, path, "no such file: "+name,
+			"paths are seen from the working directory, else from the experiment's folder")
 	}
 }
 
@@ -151,7 +152,10 @@ func (c *inputCheck) playable(i int, d schema.Dataset, b *schema.Benchmark) {
 	if d.Path == "" && len(d.Records) == 0 {
 		return
 	}
-	key, err := json.Marshal([]any{"records", d.Path, d.Format, d.Records, d.Columns, d.MediaRoots, d.BlockSize, b.Endpoint.Type})
+	key, err := json.Marshal([]any{
+		"records", d.Path, d.Format, d.Records, d.Columns, d.MediaRoots, d.BlockSize,
+		b.Endpoint.Type,
+	})
 	if err != nil || !c.once(string(key)) {
 		return
 	}
@@ -160,7 +164,9 @@ func (c *inputCheck) playable(i int, d schema.Dataset, b *schema.Benchmark) {
 		return // records says so
 	}
 	if IsPipe(d.Path) {
-		c.found("path", d.Path, "benchmark.datasets."+d.Name+".path", d.Path+" is a pipe, which gives its records only once", "--input-file reads a pipe into a file first; or name a file")
+		c.found("path", d.Path, "benchmark.datasets."+d.Name+".path",
+			d.Path+" is a pipe, which gives its records only once",
+			"--input-file reads a pipe into a file first; or name a file")
 		return
 	}
 	var accept func(*dataset.Turn) error
@@ -200,7 +206,10 @@ func (c *inputCheck) unplayable(i int, d schema.Dataset, err error) *schema.Erro
 		return &schema.Error{Place: d.Path + line, Message: what, Hint: hint, More: diag.Of(err).More}
 	}
 	at := []string{"benchmark", "datasets", strconv.Itoa(i), "records"} // they stand in the experiment itself
-	return &schema.Error{Place: placeAt(c.said, at), Path: "benchmark.datasets." + d.Name, Message: message, Hint: hint, More: diag.Of(err).More}
+	return &schema.Error{
+		Place: placeAt(c.said, at), Path: "benchmark.datasets." + d.Name, Message: message, Hint: hint,
+		More: diag.Of(err).More,
+	}
 }
 
 // names refuses a prefix that makes no file names.
@@ -213,7 +222,8 @@ func (c *inputCheck) names(a *schema.Artifacts) {
 		err = fmt.Errorf("%q is the name of the file that export_outputs_json writes", a.Prefix)
 	}
 	if err != nil {
-		c.found("prefix", a.Prefix, "benchmark.artifacts.prefix", err.Error(), "a name such as run1 makes run1.json, run1.csv and run1.jsonl")
+		c.found("prefix", a.Prefix, "benchmark.artifacts.prefix", err.Error(),
+			"a name such as run1 makes run1.json, run1.csv and run1.jsonl")
 	}
 }
 
@@ -235,7 +245,8 @@ func (c *inputCheck) encoded(i int, d schema.Dataset) {
 		}
 		if err := media.Encodes(formats[kind]); err != nil {
 			at := placeAt(c.said, strings.Split("benchmark.datasets."+strconv.Itoa(i)+"."+kind+".format", "."))
-			c.bad = append(c.bad, &schema.Error{Place: at, Path: "benchmark.datasets." + d.Name + "." + kind + ".format", Message: err.Error(), Hint: diag.Of(err).Hint})
+			c.bad = append(c.bad, &schema.Error{Place: at, Path: "benchmark.datasets." + d.Name + "." + kind +
+				".format", Message: err.Error(), Hint: diag.Of(err).Hint})
 		}
 	}
 }
@@ -251,7 +262,8 @@ func (c *inputCheck) size(i int, d schema.Dataset, phases []schema.Phase) {
 	for k := range phases { // without a count there are as many entries as requests
 		for _, bound := range []string{"requests", "sessions"} {
 			if at == "" && field == "entries" {
-				at, hint = placeAt(c.said, []string{"benchmark", "phases", strconv.Itoa(k), bound}), "give the data set fewer entries, which are then sent again: --num-dataset-entries"
+				at, hint = placeAt(c.said, []string{"benchmark", "phases", strconv.Itoa(k), bound}),
+					"give the data set fewer entries, which are then sent again: --num-dataset-entries"
 			}
 		}
 	}
@@ -309,7 +321,10 @@ func (c *inputCheck) atField(err error) bool {
 		return false
 	}
 	path := "benchmark." + m.Path
-	c.bad = append(c.bad, &schema.Error{Place: placeAt(c.said, strings.Split(path, ".")), Path: path, Message: m.Message, Hint: m.Hint})
+	c.bad = append(c.bad, &schema.Error{
+		Place: placeAt(c.said, strings.Split(path, ".")),
+		Path:  path, Message: m.Message, Hint: m.Hint,
+	})
 	return true
 }
 

@@ -39,12 +39,18 @@ func placeholderNames() string {
 // describe writes the report's first half: identity and what the engine said.
 func (r *runner) describe(m *measured, attempt int) *RunReport {
 	rep := &RunReport{
-		Schema: "aiperf.run/1", Run: m.run.ID, Cell: m.run.Cell.ID, Label: m.run.Cell.Label, Short: m.run.Cell.Short(), Trial: m.run.Trial, Attempt: attempt,
-		Seed: m.run.Seed, Started: m.T0.UTC(), Ended: m.Ended.UTC(), Benchmark: benchmarkID(m.run, attempt, r.plan.Several()),
-		Host: reportHost(m.Host), Dataset: m.Set.Digest(), DataNotes: m.Set.Notes(), Tokenizer: m.Tokenizer.Name(), Stamps: m.Transport.Stamps, Cancelled: m.Cancelled,
+		Schema: "aiperf.run/1", Run: m.run.ID, Cell: m.run.Cell.ID, Label: m.run.Cell.Label, Short: m.run.Cell.Short(),
+		Trial: m.run.Trial, Attempt: attempt,
+		Seed: m.run.Seed, Started: m.T0.UTC(), Ended: m.Ended.UTC(),
+		Benchmark: benchmarkID(m.run, attempt, r.plan.Several()),
+		Host:      reportHost(m.Host), Dataset: m.Set.Digest(), DataNotes: m.Set.Notes(), Tokenizer: m.Tokenizer.Name(),
+		Stamps: m.Transport.Stamps, Cancelled: m.Cancelled,
 	}
 	rep.talks = m.Set.Trees() || m.Set.Turns() > m.Set.Len()
-	if slices.ContainsFunc(m.Benchmark.Datasets, func(d schema.Dataset) bool { return d.SystemPrompt != "" || d.SystemFile != "" }) {
+	if slices.ContainsFunc(m.Benchmark.Datasets, func(d schema.Dataset) bool {
+		return d.SystemPrompt != "" ||
+			d.SystemFile != ""
+	}) {
 		rep.system = int64(m.Tokenizer.Count(m.Set.First().System))
 	}
 	if m.Unreachable {
@@ -57,10 +63,12 @@ func (r *runner) describe(m *measured, attempt int) *RunReport {
 	rep.Warnings = append(rep.Warnings, m.run.Cell.Resolved.Idle()...)
 	rep.Warnings = append(rep.Warnings, m.Set.Warnings()...)
 	if words := render.Literal(&m.Benchmark.Endpoint); len(words) > 0 {
-		rep.Warnings = append(rep.Warnings, "headers: "+strings.Join(words, ", ")+" is sent unchanged, because it is not one of the placeholders "+placeholderNames())
+		rep.Warnings = append(rep.Warnings, "headers: "+strings.Join(words, ", ")+
+			" is sent unchanged, because it is not one of the placeholders "+placeholderNames())
 	}
 	if m.Chat != nil && m.Set.Media() {
-		rep.Warnings = append(rep.Warnings, "input tokens do not include those of images, sounds and videos; --use-server-token-count uses the server's count")
+		rep.Warnings = append(rep.Warnings,
+			"input tokens do not include those of images, sounds and videos; --use-server-token-count uses the server's count")
 	}
 	rep.Warnings = append(rep.Warnings, m.Notes...)
 	rep.Pages = r.news(m.Sources)
@@ -88,7 +96,10 @@ func transportDoubts(e *schema.Endpoint, stamps string) (doubts []string) {
 // metricOptions say what the metrics of one run can be computed from.
 func metricOptions(run sweep.Run, rep *RunReport) metrics.Options {
 	b := run.Cell.Resolved.Benchmark
-	opt := metrics.Options{Streaming: b.Endpoint.Streaming, Tokens: producesTokens(b.Endpoint.Type), ServerCount: b.Endpoint.UseServerTokenCount, SLOs: b.SLOs}
+	opt := metrics.Options{
+		Streaming: b.Endpoint.Streaming, Tokens: producesTokens(b.Endpoint.Type),
+		ServerCount: b.Endpoint.UseServerTokenCount, SLOs: b.SLOs,
+	}
 	if start, end, ok := rep.window(); ok {
 		opt.Window = metrics.Window{Start: start, End: end}
 	}
@@ -113,7 +124,8 @@ func (r *runner) read(m *measured, rep *RunReport) (*reading, error) {
 	}
 	e.SinkError = m.Lost
 	e.Streaming = m.Benchmark.Endpoint.Streaming && m.API.CanStream
-	e.IgnoresEnd = m.Benchmark.Endpoint.Extra.Get("ignore_eos") != nil || m.Benchmark.Endpoint.Extra.Get("min_tokens") != nil
+	e.IgnoresEnd = m.Benchmark.Endpoint.Extra.Get("ignore_eos") != nil ||
+		m.Benchmark.Endpoint.Extra.Get("min_tokens") != nil
 	e.Shared = slices.ContainsFunc(m.Benchmark.Datasets, func(d schema.Dataset) bool { return d.Prefix != nil })
 	e.Reuse = reuseOf(m.Benchmark.Datasets)
 	e.Talks, e.System = rep.talks, rep.system
@@ -157,7 +169,10 @@ func (r *runner) read(m *measured, rep *RunReport) (*reading, error) {
 		files.Abort()
 		return nil, err
 	}
-	out := &reading{summaries: c.Summaries(), parts: parts.Parts(), sample: s.sorted(), effect: s.good.effect(), evidence: e, files: files}
+	out := &reading{
+		summaries: c.Summaries(), parts: parts.Parts(), sample: s.sorted(),
+		effect: s.good.effect(), evidence: e, files: files,
+	}
 	beside.Wait()
 	if err := errors.Join(digestErr, recordsErr); err != nil {
 		files.Abort()
@@ -190,7 +205,10 @@ func partsOf(run sweep.Run, rep *RunReport) *metrics.Parts {
 // censored leaves out what is endless: absent means that nothing bounds it.
 func censored(bounds []metrics.Bounds) (out []CensoredBound) {
 	for _, b := range bounds {
-		out = append(out, CensoredBound{Metric: b.Tag, Stat: b.Stat, Plain: b.Plain, Low: b.Low, High: metrics.OrNil(b.High)})
+		out = append(out, CensoredBound{
+			Metric: b.Tag, Stat: b.Stat, Plain: b.Plain, Low: b.Low,
+			High: metrics.OrNil(b.High),
+		})
 	}
 	return out
 }
@@ -367,8 +385,13 @@ func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
 		read.withoutIntervals()
 	}
 	n := rep.totals()
-	o := decide.Outcome{Run: run, Summaries: read.summaries, Parts: read.parts, Sample: read.sample, Verdict: rep.Verdict, Taints: verdict.Taints(rep.Findings), Sent: n.In(record.WasSent), OK: n.OK, Failed: n.Failed, Cancelled: n.Cancelled, Cut: n.Cut, Unsent: n.Unsent}
-	o.Apart = min(rep.Verdict, verdict.Worst(slices.DeleteFunc(slices.Clone(rep.Findings), func(f verdict.Finding) bool { return f.Check == validity.Backlog })))
+	o := decide.Outcome{
+		Run: run, Summaries: read.summaries, Parts: read.parts, Sample: read.sample,
+		Verdict: rep.Verdict, Taints: verdict.Taints(rep.Findings), Sent: n.In(record.WasSent), OK: n.OK,
+		Failed: n.Failed, Cancelled: n.Cancelled, Cut: n.Cut, Unsent: n.Unsent,
+	}
+	o.Apart = min(rep.Verdict, verdict.Worst(slices.DeleteFunc(slices.Clone(rep.Findings),
+		func(f verdict.Finding) bool { return f.Check == validity.Backlog })))
 	if rep.Backlog != nil && rep.BacklogMax != nil {
 		o.Backlog = &decide.Backlog{Share: *rep.Backlog, Limit: *rep.BacklogMax}
 	}
@@ -379,9 +402,11 @@ func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
 		}
 	}
 	o.Took, o.GoodEffect = rep.Ended.Sub(rep.Started), read.effect
-	o.Gone = rep.Aborted != "" || rep.AllFailed && !slices.ContainsFunc(rep.Errors, func(e verdict.ErrorCount) bool { return !strings.HasPrefix(e.Kind, string(record.Connection)) })
+	o.Gone = rep.Aborted != "" || rep.AllFailed && !slices.ContainsFunc(rep.Errors,
+		func(e verdict.ErrorCount) bool { return !strings.HasPrefix(e.Kind, string(record.Connection)) })
 	for _, b := range rep.Bounds {
-		if b.Metric == metrics.InterTokenLatency && measured == 1 { // else they are of a phase, and the percentile is of all of them
+		// else they are of a phase, and the percentile is of all of them
+		if b.Metric == metrics.InterTokenLatency && measured == 1 {
 			o.Ends = append(o.Ends, decide.Ends{Key: decide.Key{Tag: b.Metric, Stat: b.Stat}, Low: b.Low, High: b.High})
 		}
 	}
@@ -453,5 +478,8 @@ func reuseOf(sets []schema.Dataset) verdict.Reuse {
 		return verdict.Reuse{}
 	}
 	p := sets[0].Prefix
-	return verdict.Reuse{Rate: p.HitRate, Entries: int64(sets[0].Entries), Pool: int64(p.PoolSize), Length: int64(p.Length)}
+	return verdict.Reuse{
+		Rate: p.HitRate, Entries: int64(sets[0].Entries),
+		Pool: int64(p.PoolSize), Length: int64(p.Length),
+	}
 }

@@ -86,7 +86,8 @@ func (r *runner) runStarts(run sweep.Run, attempt int) (done func(), err error) 
 		}
 		done = r.log.without
 	}
-	r.log.say("INFO", "run %s (%s, trial %d, attempt %d, seed %d) begins", run.ID, run.Cell.Label, run.Trial+1, attempt, run.Seed)
+	r.log.say("INFO", "run %s (%s, trial %d, attempt %d, seed %d) begins", run.ID, run.Cell.Label, run.Trial+1, attempt,
+		run.Seed)
 	r.log.say("INFO", "AIPerf System is PROFILING") // who waits for it in AIPerf's log finds it in ours
 	return done, nil
 }

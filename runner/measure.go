@@ -87,8 +87,9 @@ func (r *runner) meta(run sweep.Run) sinks.RunMeta {
 		axes[v.Axis] = v.Label
 	}
 	return sinks.RunMeta{
-		Experiment: r.plan.Name, Plan: r.plan.Hash, Cell: run.Cell.ID, CellIndex: run.Cell.Index, Trial: run.Trial, RunID: run.ID,
-		Seed: run.Seed, Axes: axes, Version: r.opt.Version,
+		Experiment: r.plan.Name, Plan: r.plan.Hash, Cell: run.Cell.ID, CellIndex: run.Cell.Index, Trial: run.Trial,
+		RunID: run.ID,
+		Seed:  run.Seed, Axes: axes, Version: r.opt.Version,
 	}
 }
 

@@ -139,7 +139,8 @@ const hintTimeout = 2 * time.Second
 
 // overTLS tells whether requests in plain text failed like e because the server speaks
 // TLS there. Servers break the connection, or answer 400 in plain text.
-func overTLS(ctx context.Context, e verdict.ErrorCount, how transport.Config) bool { //nolint:gocritic // as transport.Reach
+// as transport.Reach
+func overTLS(ctx context.Context, e verdict.ErrorCount, how transport.Config) bool { //nolint:gocritic
 	if e.Cause != "reset" && e.HTTP != http.StatusBadRequest {
 		return false
 	}
@@ -154,7 +155,8 @@ func overTLS(ctx context.Context, e verdict.ErrorCount, how transport.Config) bo
 
 // modelHint looks for the model of b in the server's list; "" when the server has none, or
 // has the model and did not say that something was not found.
-func modelHint(ctx context.Context, status int, b *schema.Benchmark, how transport.Config) string { //nolint:gocritic // as transport.Reach
+// as transport.Reach
+func modelHint(ctx context.Context, status int, b *schema.Benchmark, how transport.Config) string { //nolint:gocritic
 	served, wanted := servedModels(ctx, b, how), b.Models.Items[0].Name
 	switch {
 	case len(served) > 0 && !slices.Contains(served, wanted):
@@ -179,7 +181,8 @@ func Served(ctx context.Context, plan *sweep.Plan) ([]string, error) {
 }
 
 // servedModels are the names in the server's list of models; nil when it has none.
-func servedModels(ctx context.Context, b *schema.Benchmark, how transport.Config) []string { //nolint:gocritic // as transport.Reach
+// as transport.Reach
+func servedModels(ctx context.Context, b *schema.Benchmark, how transport.Config) []string { //nolint:gocritic
 	if mockserver.Named(how.Targets[0]) { // it is gone by now, and its error names its models
 		return nil
 	}

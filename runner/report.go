@@ -13,41 +13,47 @@ import (
 // RunReport is run.json: all about one execution of a cell that is not in its
 // records. With the records it is enough to rebuild every table.
 type RunReport struct {
-	Schema     string               `json:"schema"` // aiperf.run/1
-	Run        string               `json:"run"`
-	Cell       string               `json:"cell"`
-	Label      string               `json:"label"`
-	Short      string               `json:"short,omitempty"` // the cell as a table calls it
-	Trial      int                  `json:"trial"`
-	Attempt    int                  `json:"attempt"`
-	Seed       int64                `json:"seed"`
-	Started    time.Time            `json:"started"` // T0 of the records
-	Ended      time.Time            `json:"ended"`
-	Benchmark  string               `json:"benchmark_id"`
-	Phases     []PhaseReport        `json:"phases"`
-	Host       HostReport           `json:"host"`
-	Dataset    string               `json:"dataset_sha256"`
-	DataNotes  []string             `json:"dataset_notes,omitempty"`   // where its data came from, what was reached of what was asked for
-	Fidelity   *FidelityReport      `json:"replay_fidelity,omitempty"` // of recorded load
-	Tokenizer  string               `json:"tokenizer"`
-	Stamps     string               `json:"stamps"` // kernel, application
-	Findings   []verdict.Finding    `json:"findings"`
-	Verdict    verdict.Verdict      `json:"verdict"`
-	Warnings   []string             `json:"warnings,omitempty"`
-	Bounds     []verdict.Bound      `json:"bounds,omitempty"`   // percentiles that are only bounded
-	Censored   []CensoredBound      `json:"censored,omitempty"` // percentiles between two bounds, because requests were cut off
-	Lateness   *float64             `json:"dispatch_lateness_p99_ms,omitempty"`
-	Backlog    *float64             `json:"backlog,omitempty"`       // requests that waited at the end beyond what the answers explain / all, of an open loop
-	BacklogMax *float64             `json:"backlog_limit,omitempty"` // the share above which the server did not keep up
-	Queued     bool                 `json:"queued,omitempty"`        // something speaks of a queue: no interval within this run can be relied upon
-	HalfShift  *float64             `json:"half_shift,omitempty"`    // ln(median latency of the second half / of the first)
-	Notices    []verdict.Notice     `json:"notices,omitempty"`       // what a reader should know that is no doubt
-	Identity   *verdict.Identity    `json:"identity,omitempty"`      // what the server said it is
-	Cancelled  string               `json:"cancelled,omitempty"`     // why the run ended early
-	Aborted    string               `json:"aborted,omitempty"`       // the server died under the run: how that was seen
-	Lost       string               `json:"records_lost,omitempty"`  // records that could not be written: how many, and why
-	AllFailed  bool                 `json:"all_failed,omitempty"`
-	Errors     []verdict.ErrorCount `json:"errors,omitempty"` // the most frequent, at most ten
+	Schema    string        `json:"schema"` // aiperf.run/1
+	Run       string        `json:"run"`
+	Cell      string        `json:"cell"`
+	Label     string        `json:"label"`
+	Short     string        `json:"short,omitempty"` // the cell as a table calls it
+	Trial     int           `json:"trial"`
+	Attempt   int           `json:"attempt"`
+	Seed      int64         `json:"seed"`
+	Started   time.Time     `json:"started"` // T0 of the records
+	Ended     time.Time     `json:"ended"`
+	Benchmark string        `json:"benchmark_id"`
+	Phases    []PhaseReport `json:"phases"`
+	Host      HostReport    `json:"host"`
+	Dataset   string        `json:"dataset_sha256"`
+	// where its data came from, what was reached of what was asked for
+	DataNotes []string          `json:"dataset_notes,omitempty"`
+	Fidelity  *FidelityReport   `json:"replay_fidelity,omitempty"` // of recorded load
+	Tokenizer string            `json:"tokenizer"`
+	Stamps    string            `json:"stamps"` // kernel, application
+	Findings  []verdict.Finding `json:"findings"`
+	Verdict   verdict.Verdict   `json:"verdict"`
+	Warnings  []string          `json:"warnings,omitempty"`
+	Bounds    []verdict.Bound   `json:"bounds,omitempty"` // percentiles that are only bounded
+	// percentiles between two bounds, because requests were cut off
+	Censored []CensoredBound `json:"censored,omitempty"`
+	Lateness *float64        `json:"dispatch_lateness_p99_ms,omitempty"`
+	// requests that waited at the end beyond what the answers explain / all, of an open loop
+	Backlog    *float64 `json:"backlog,omitempty"`
+	BacklogMax *float64 `json:"backlog_limit,omitempty"` // the share above which the server did not keep up
+	// something speaks of a queue: no interval within this run can be relied upon
+	Queued bool `json:"queued,omitempty"`
+	// ln(median latency of the second half / of the first)
+	HalfShift *float64          `json:"half_shift,omitempty"`
+	Notices   []verdict.Notice  `json:"notices,omitempty"`   // what a reader should know that is no doubt
+	Identity  *verdict.Identity `json:"identity,omitempty"`  // what the server said it is
+	Cancelled string            `json:"cancelled,omitempty"` // why the run ended early
+	Aborted   string            `json:"aborted,omitempty"`   // the server died under the run: how that was seen
+	// records that could not be written: how many, and why
+	Lost      string               `json:"records_lost,omitempty"`
+	AllFailed bool                 `json:"all_failed,omitempty"`
+	Errors    []verdict.ErrorCount `json:"errors,omitempty"` // the most frequent, at most ten
 
 	SLOMissed map[string]int64 `json:"slo_missed,omitempty"` // by metric: successes that missed it first
 
@@ -70,11 +76,12 @@ type RunReport struct {
 
 // PhaseReport is what one phase did; times in ns since Started.
 type PhaseReport struct {
-	Name        string           `json:"name"`
-	Warmup      bool             `json:"warmup"`
-	Start       int64            `json:"start_ns"`
-	End         int64            `json:"end_ns"`
-	Answered    *int64           `json:"answered_ns,omitempty"` // when the last request was over that was not cut off; absent where there is none
+	Name   string `json:"name"`
+	Warmup bool   `json:"warmup"`
+	Start  int64  `json:"start_ns"`
+	End    int64  `json:"end_ns"`
+	// when the last request was over that was not cut off; absent where there is none
+	Answered    *int64           `json:"answered_ns,omitempty"`
 	Issued      int64            `json:"issued"`
 	OK          int64            `json:"ok"`
 	Failed      int64            `json:"failed"`
@@ -125,17 +132,22 @@ type HostReport struct {
 
 func reportHost(h telemetry.Host) HostReport {
 	return HostReport{
-		WallSeconds: h.Wall.Seconds(), Cores: h.Cores, CPUSeconds: metrics.OrNil(h.CPUSeconds), CPUWorst: metrics.OrNil(h.CPUWorst),
-		SchedP99: metrics.OrNil(h.SchedP99), GCLongest: metrics.OrNil(h.GCLongest), HiccupP999: metrics.OrNil(h.Hiccup.P999), HiccupMax: metrics.OrNil(h.Hiccup.Longest),
-		HiccupLost: metrics.OrNil(h.Hiccup.Lost), Throttled: metrics.OrNil(h.Throttled), Steal: metrics.OrNil(h.Steal), RunDelay: metrics.OrNil(h.RunDelay), WallJump: metrics.OrNil(h.WallJump), Clock: h.Clock,
+		WallSeconds: h.Wall.Seconds(), Cores: h.Cores, CPUSeconds: metrics.OrNil(h.CPUSeconds),
+		CPUWorst: metrics.OrNil(h.CPUWorst),
+		SchedP99: metrics.OrNil(h.SchedP99), GCLongest: metrics.OrNil(h.GCLongest),
+		HiccupP999: metrics.OrNil(h.Hiccup.P999), HiccupMax: metrics.OrNil(h.Hiccup.Longest),
+		HiccupLost: metrics.OrNil(h.Hiccup.Lost), Throttled: metrics.OrNil(h.Throttled), Steal: metrics.OrNil(h.Steal),
+		RunDelay: metrics.OrNil(h.RunDelay), WallJump: metrics.OrNil(h.WallJump), Clock: h.Clock,
 	}
 }
 
 func reportPhase(p loadgen.PhaseResult) PhaseReport {
 	r := PhaseReport{
 		Name: p.Name, Warmup: p.Warmup, Start: p.Start, End: p.End, Issued: p.Issued, OK: p.OK, Failed: p.Failed,
-		Cancelled: p.CancelledCount, Cut: p.Cut, Unsent: p.Unsent, Skipped: p.Skipped, Stop: p.Stop, Target: p.Target, Rate: p.Rate,
-		Open: !p.Closed, Branches: p.Branches, MeanFlight: metrics.OrNil(p.Gauge.Mean), HeldShare: metrics.OrNil(p.Gauge.HeldShare),
+		Cancelled: p.CancelledCount, Cut: p.Cut, Unsent: p.Unsent, Skipped: p.Skipped, Stop: p.Stop, Target: p.Target,
+		Rate: p.Rate,
+		Open: !p.Closed, Branches: p.Branches, MeanFlight: metrics.OrNil(p.Gauge.Mean),
+		HeldShare: metrics.OrNil(p.Gauge.HeldShare),
 	}
 	if p.Answered != record.None {
 		r.Answered = &p.Answered

@@ -45,7 +45,8 @@ func (r *runner) tables() sinks.TablesInput {
 		}
 		in.Metrics = append(in.Metrics, serverMetrics(place(o.Run), rep.servers)...)
 		for i := range o.Summaries {
-			in.Metrics = append(in.Metrics, runMetrics(place(o.Run), &o.Summaries[i], o.Taints, sweep.Planned(o.Run.Cell.Resolved.Benchmark.Phases))...)
+			in.Metrics = append(in.Metrics, runMetrics(place(o.Run), &o.Summaries[i], o.Taints,
+				sweep.Planned(o.Run.Cell.Resolved.Benchmark.Phases))...)
 			in.Metrics = append(in.Metrics, networkMetrics(place(o.Run), &o.Summaries[i], rep.network)...)
 			in.Metrics = append(in.Metrics, energyMetrics(place(o.Run), &o.Summaries[i], rep.energy)...)
 		}
@@ -62,7 +63,8 @@ func (r *runner) tables() sinks.TablesInput {
 			in.Metrics = append(in.Metrics, cellPart(c, p)...)
 		}
 	}
-	in.Checks = append(in.Checks, checkRows(sinks.Place{Cell: sinks.All, Trial: sinks.All}, "plan", r.result.PlanFindings)...)
+	in.Checks = append(in.Checks, checkRows(sinks.Place{Cell: sinks.All, Trial: sinks.All}, "plan",
+		r.result.PlanFindings)...)
 	return in
 }
 
@@ -90,9 +92,12 @@ func (r *runner) runJournal(run sweep.Run, rep *RunReport) sinks.RunJournal {
 func (r *runner) runRow(o decide.Outcome, rep *RunReport, t0 time.Time) sinks.RunRow {
 	shift := rep.Started.Sub(t0).Nanoseconds()
 	row := sinks.RunRow{
-		Place: place(o.Run), Started: rep.Started.UnixNano(), Ended: rep.Ended.UnixNano(), Planned: record.None, Sent: o.Sent, OK: o.OK, Failed: o.Failed,
-		Cancelled: o.Cancelled, Cut: o.Cut, Unsent: o.Unsent, WindowStart: record.None, WindowEnd: record.None, SteadyStart: record.None, SteadyEnd: record.None,
-		Seed: rep.Seed, ClientCPU: math.NaN(), Verdict: rep.Verdict.String(), Attempt: int64(rep.Attempt), Sentinel: sentinelNumber(o.Run), Path: o.Run.Dir, Replay: rep.Fidelity.row(),
+		Place: place(o.Run), Started: rep.Started.UnixNano(), Ended: rep.Ended.UnixNano(),
+		Planned: record.None, Sent: o.Sent, OK: o.OK, Failed: o.Failed,
+		Cancelled: o.Cancelled, Cut: o.Cut, Unsent: o.Unsent, WindowStart: record.None, WindowEnd: record.None,
+		SteadyStart: record.None, SteadyEnd: record.None,
+		Seed: rep.Seed, ClientCPU: math.NaN(), Verdict: rep.Verdict.String(), Attempt: int64(rep.Attempt),
+		Sentinel: sentinelNumber(o.Run), Path: o.Run.Dir, Replay: rep.Fidelity.row(),
 	}
 	if n := planned(o.Run); n > 0 {
 		row.Planned = n
@@ -166,9 +171,11 @@ func sentinelNumber(r sweep.Run) int64 {
 // failedRow is a run that gave nothing: it is in the table all the same.
 func failedRow(o decide.Outcome) sinks.RunRow {
 	return sinks.RunRow{
-		Place: place(o.Run), Started: record.None, Ended: record.None, Planned: record.None, Sent: 0, OK: 0, Failed: 0, Cancelled: 0,
+		Place: place(o.Run), Started: record.None, Ended: record.None, Planned: record.None, Sent: 0, OK: 0, Failed: 0,
+		Cancelled:   0,
 		WindowStart: record.None, WindowEnd: record.None, SteadyStart: record.None, SteadyEnd: record.None,
-		Seed: o.Run.Seed, ClientCPU: math.NaN(), Verdict: validity.Failed.String(), Attempt: record.None, Sentinel: sentinelNumber(o.Run), Path: o.Run.Dir, Replay: sinks.NoReplay(),
+		Seed: o.Run.Seed, ClientCPU: math.NaN(), Verdict: validity.Failed.String(), Attempt: record.None,
+		Sentinel: sentinelNumber(o.Run), Path: o.Run.Dir, Replay: sinks.NoReplay(),
 	}
 }
 
@@ -220,7 +227,8 @@ func runMetrics(at sinks.Place, sum *metrics.Summary, taints validity.Taints, pl
 			}
 			row := sinks.MetricRow{
 				Place: at, Level: "run", Window: sum.Window, Metric: s.Tag, Stat: name, Value: v, Unit: s.Unit,
-				Low: math.NaN(), High: math.NaN(), CV: math.NaN(), N: s.Count, NEff: s.NEff, Certified: record.None, Taint: taints.Of(s.Tag, k.name).String(),
+				Low: math.NaN(), High: math.NaN(), CV: math.NaN(), N: s.Count, NEff: s.NEff,
+				Certified: record.None, Taint: taints.Of(s.Tag, k.name).String(),
 			}
 			if s.Scalar { // a figure of the whole run rests on no sample
 				row.N = record.None
@@ -271,8 +279,10 @@ func cellMetrics(c *decide.CellResult, window string, of decide.Estimates) []sin
 			continue
 		}
 		row := sinks.MetricRow{
-			Place: sinks.Place{Cell: c.Cell.Index, Trial: sinks.All}, Level: "cell", Window: window, Metric: k.Tag, Stat: k.Stat,
-			Value: e.Mean, Unit: unitOf(k.Stat, c.Info[k.Tag].Unit), Low: e.Low, High: e.High, CV: math.NaN(), N: int64(e.N), NEff: math.NaN(),
+			Place: sinks.Place{Cell: c.Cell.Index, Trial: sinks.All}, Level: "cell", Window: window, Metric: k.Tag,
+			Stat:  k.Stat,
+			Value: e.Mean, Unit: unitOf(k.Stat, c.Info[k.Tag].Unit), Low: e.Low, High: e.High,
+			CV: math.NaN(), N: int64(e.N), NEff: math.NaN(),
 			Certified: record.None, Method: e.Method, Taint: of.Taint(k).String(),
 		}
 		if c.Stopped != nil && c.Stopped.Marked && row.Method != "" {
@@ -332,8 +342,9 @@ func checkRows(at sinks.Place, level string, found []verdict.Finding) []sinks.Ch
 	var rows []sinks.CheckRow
 	for _, f := range found {
 		row := sinks.CheckRow{
-			Place: at, Level: level, Check: f.Check, Kind: string(f.Kind), Severity: f.Verdict.Severity(), Verdict: f.Verdict.Mark(),
-			Value: f.Value, Limit: math.NaN(), Unit: f.Unit, Detail: f.Sentence(),
+			Place: at, Level: level, Check: f.Check, Kind: string(f.Kind), Severity: f.Verdict.Severity(),
+			Verdict: f.Verdict.Mark(),
+			Value:   f.Value, Limit: math.NaN(), Unit: f.Unit, Detail: f.Sentence(),
 		}
 		if f.Noted {
 			row.Verdict = validity.NotedMark

@@ -23,7 +23,8 @@ func TestRowsSayHowIntervalsCame(t *testing.T) {
 		{[]float64{0, 10, 11}, "t"},
 		{[]float64{5}, ""},
 	} {
-		rows := cellMetrics(cell, "full", decide.Known(map[decide.Key]stats.Estimate{{Tag: "x", Stat: "avg"}: stats.Level(c.values, .95, 0)}))
+		rows := cellMetrics(cell, "full",
+			decide.Known(map[decide.Key]stats.Estimate{{Tag: "x", Stat: "avg"}: stats.Level(c.values, .95, 0)}))
 		if len(rows) != 1 || rows[0].Method != c.method {
 			t.Errorf("%v: rows %+v, want one with method %q", c.values, rows, c.method)
 		}

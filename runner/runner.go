@@ -169,13 +169,18 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 	}
 	hide := plan.Hide()
 	r := &runner{
-		headroom: room, plan: plan, opt: masked(opt, hide), hide: hide, dir: dir, loader: onerun.NewLoader(), written: resultdir.Written{}, servers: local,
+		headroom: room, plan: plan, opt: masked(opt, hide), hide: hide, dir: dir, loader: onerun.NewLoader(),
+		written: resultdir.Written{}, servers: local,
 		moved: movedFiles{within, absolute(old)}, pages: map[string]map[string]telemetry.Family{},
-		result: &Result{Dir: opt.Dir, Plan: plan, Reports: map[string]*RunReport{}, Failures: map[string]error{}, Began: time.Now()},
+		result: &Result{
+			Dir: opt.Dir, Plan: plan, Reports: map[string]*RunReport{}, Failures: map[string]error{},
+			Began: time.Now(),
+		},
 	}
 	defer func() {
 		closing := errors.Join(r.servers.stop(), r.log.close(), dir.Close()) // stopping twice does nothing
-		if err == nil {                                                      // what went wrong first is told, not what followed from it
+		// what went wrong first is told, not what followed from it
+		if err == nil {
 			err = closing
 		}
 	}()
@@ -353,7 +358,8 @@ func (r *runner) ends(issue context.Context) bool {
 		r.result.Stopped = "failure_policy: abort"
 		return true
 	}
-	return r.at.Report != nil && r.at.Report.Cancelled != "" && r.stop(issue) // also after the last run: it was cut short
+	// also after the last run: it was cut short
+	return r.at.Report != nil && r.at.Report.Cancelled != "" && r.stop(issue)
 }
 
 // decided notes why a run comes next or is not needed, where outcomes decided that: a
@@ -367,7 +373,10 @@ func (r *runner) decided(d source.Decision, was resultdir.Event) error {
 		what = "is not needed"
 	}
 	r.log.say("INFO", "run %s (%s, trial %d) %s: %s", d.Run.ID, d.Run.Cell.Label, d.Run.Trial+1, what, d.Why)
-	return r.dir.Note(resultdir.Event{Event: "decision", Run: d.Run.ID, Attempt: was.Attempt, Spared: d.Spared, Why: d.Why, Standing: d.Standing})
+	return r.dir.Note(resultdir.Event{
+		Event: "decision", Run: d.Run.ID, Attempt: was.Attempt,
+		Spared: d.Spared, Why: d.Why, Standing: d.Standing,
+	})
 }
 
 // size is how many runs the plan has, for the log.
@@ -425,7 +434,10 @@ func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int, un
 	if err := r.dir.SetAside(run.ID, run.Dir, runFiles(run), attempt-1); err != nil {
 		return nil, &onerun.LostError{Err: err}
 	}
-	if err := r.dir.Note(resultdir.Event{Event: "start", Run: run.ID, Cell: run.Cell.ID, Trial: run.Trial, Attempt: attempt, Dir: run.Dir}); err != nil {
+	if err := r.dir.Note(resultdir.Event{
+		Event: "start", Run: run.ID, Cell: run.Cell.ID, Trial: run.Trial,
+		Attempt: attempt, Dir: run.Dir,
+	}); err != nil {
 		return nil, &onerun.LostError{Err: err}
 	}
 	logged, err := r.runStarts(run, attempt)
@@ -484,7 +496,9 @@ func (r *runner) note(e resultdir.Event) error {
 }
 
 // perform is the measuring itself and the writing of the run's own files.
-func (r *runner) perform(issue, hard context.Context, run sweep.Run, attempt int, unready error) (*RunReport, *decide.Outcome, error) {
+func (r *runner) perform(
+	issue, hard context.Context, run sweep.Run, attempt int, unready error,
+) (*RunReport, *decide.Outcome, error) {
 	if unready != nil {
 		return nil, nil, unready
 	}

@@ -107,7 +107,8 @@ func (res *Result) searchExit() diag.Code {
 		return diag.Invalid
 	case a.Outcome == search.Bent, a.Outcome == search.BentAlone:
 		return diag.OK
-	case !a.Sure, a.Outcome == search.Contrary, a.Outcome == search.ClientLost, a.Holds == nil, a.Fails == nil && a.Outcome != search.AtLeast:
+	case !a.Sure, a.Outcome == search.Contrary, a.Outcome == search.ClientLost, a.Holds == nil,
+		a.Fails == nil && a.Outcome != search.AtLeast:
 		return diag.Invalid
 	}
 	return diag.OK

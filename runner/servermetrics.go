@@ -64,8 +64,10 @@ func serverMetrics(at sinks.Place, servers []serverFigures) (rows []sinks.Metric
 		for _, f := range s.figures {
 			for _, k := range f.Stats {
 				row := sinks.MetricRow{
-					Place: at, Level: "run", Part: f.Source, Window: s.window, Metric: telemetry.Tag(f.Word.Name), Stat: k.Name, Value: k.Value, Unit: unitOf(k.Name, f.Word.Unit),
-					Low: k.Low, High: k.High, CV: math.NaN(), N: int64(f.Looks), NEff: math.NaN(), Certified: record.None, Method: f.Method,
+					Place: at, Level: "run", Part: f.Source, Window: s.window, Metric: telemetry.Tag(f.Word.Name),
+					Stat: k.Name, Value: k.Value, Unit: unitOf(k.Name, f.Word.Unit),
+					Low: k.Low, High: k.High, CV: math.NaN(), N: int64(f.Looks),
+					NEff: math.NaN(), Certified: record.None, Method: f.Method,
 				}
 				if k.Name == "rate" && row.Unit != "" {
 					row.Unit += "/s"

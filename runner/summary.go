@@ -24,8 +24,10 @@ import (
 // Report is the result as people read it.
 func (res *Result) Report() *report.Report {
 	r := &report.Report{
-		Plan: res.Plan, Results: res.Results, Verdict: res.said(), Elapsed: res.measuring(), Dir: res.Dir, View: res.view, Stopped: res.Stopped,
-		Runs: cmp.Or(len(res.Plan.Runs), len(res.Outcomes)), Search: res.Search, Adaptive: res.Adaptive, Limit: res.limit,
+		Plan: res.Plan, Results: res.Results, Verdict: res.said(), Elapsed: res.measuring(),
+		Dir: res.Dir, View: res.view, Stopped: res.Stopped,
+		Runs: cmp.Or(len(res.Plan.Runs), len(res.Outcomes)), Search: res.Search, Adaptive: res.Adaptive,
+		Limit: res.limit,
 	}
 	r.Doubts, r.Spoiled = res.doubts(), res.spoiled()
 	r.Touched, r.Everything = res.touched()
@@ -93,7 +95,8 @@ func (r *runner) writeAnswer() error {
 		keep[k] = true
 	}
 	doc := r.result.Report().Doc(r.result.ExitCode(), r.result.Interrupted)
-	return resultdir.WriteMasked(filepath.Join(r.dir.Path, resultdir.AnswerName), doc.Only(func(tag, stat string) bool { return keep[decide.Key{Tag: tag, Stat: stat}] }), r.hide)
+	return resultdir.WriteMasked(filepath.Join(r.dir.Path, resultdir.AnswerName),
+		doc.Only(func(tag, stat string) bool { return keep[decide.Key{Tag: tag, Stat: stat}] }), r.hide)
 }
 
 // NothingMeasured is why, when every run of the plan failed before its first
@@ -130,7 +133,8 @@ func (res *Result) single(r *report.Report) {
 	}
 	var client []string
 	if h := rep.Host; h.CPUSeconds != nil && h.WallSeconds > 0 {
-		client = append(client, fmt.Sprintf("%s of %s", words.Percent(*h.CPUSeconds/h.WallSeconds/float64(h.Cores)), words.Count(h.Cores, "core")))
+		client = append(client, fmt.Sprintf("%s of %s", words.Percent(*h.CPUSeconds/h.WallSeconds/float64(h.Cores)),
+			words.Count(h.Cores, "core")))
 	}
 	if rep.Lateness != nil {
 		client = append(client, "99 % of the sends at most "+words.Millis(*rep.Lateness)+" late")
@@ -170,11 +174,15 @@ func (res *Result) doubts() []report.Doubt {
 	}
 	var out []report.Doubt
 	for _, f := range worst {
-		out = append(out, report.Doubt{Verdict: f.Verdict, Check: f.Check, Detail: f.Sentence(), Try: f.Try, Runs: runs[f.Check]})
+		out = append(out, report.Doubt{
+			Verdict: f.Verdict, Check: f.Check, Detail: f.Sentence(), Try: f.Try,
+			Runs: runs[f.Check],
+		})
 	}
 	slices.SortFunc(out, func(a, b report.Doubt) int {
 		return cmp.Or(cmp.Compare(worst[b.Check].Verdict, worst[a.Check].Verdict),
-			cmp.Compare(worst[b.Check].Beyond(), worst[a.Check].Beyond()), cmp.Compare(a.Check, b.Check)) // the largest effect first
+			// the largest effect first
+			cmp.Compare(worst[b.Check].Beyond(), worst[a.Check].Beyond()), cmp.Compare(a.Check, b.Check))
 	})
 	return out
 }

@@ -77,7 +77,10 @@ func await(ctx context.Context, plan *sweep.Plan, cells []*sweep.Cell, local *se
 	for _, err := range errs {
 		switch {
 		case ctx.Err() != nil:
-			return &diag.Error{Code: diag.Interrupted, Message: "interrupted while it waited for the model; nothing was measured", Cause: context.Cause(ctx)}
+			return &diag.Error{
+				Code:    diag.Interrupted,
+				Message: "interrupted while it waited for the model; nothing was measured", Cause: context.Cause(ctx),
+			}
 		case err != nil:
 			return &diag.Error{
 				Code: diag.Failed, Message: hide.Text(err.Error()), Cause: err,
@@ -178,7 +181,8 @@ func (w *waiter) poll(ctx context.Context, look look) error {
 		}
 		left := w.until - w.clock.Now()
 		if left <= 0 {
-			return diag.Errorf("Timed out after %s waiting for model '%s' to become ready at %s: %s", w.limit(), w.model, w.shown, said)
+			return diag.Errorf("Timed out after %s waiting for model '%s' to become ready at %s: %s", w.limit(),
+				w.model, w.shown, said)
 		}
 		w.found(said)
 		pause := time.NewTimer(time.Duration(min(left, seconds(w.bench.Endpoint.WaitInterval))))
@@ -206,7 +210,8 @@ func (w *waiter) listed(ctx context.Context, attempt int) (string, bool) {
 		x.Path = ""
 		w.send(ctx, x, listPatience)
 		if x.HTTPStatus > 0 {
-			return fmt.Sprintf("%s has no %s and answers %d — accepting as ready", w.shown, modelsPath, x.HTTPStatus), true
+			return fmt.Sprintf("%s has no %s and answers %d — accepting as ready", w.shown, modelsPath, x.HTTPStatus),
+				true
 		}
 		return w.shown + " " + refusal(x), false
 	case x.Status != record.OK:
@@ -219,7 +224,8 @@ func (w *waiter) listed(ctx context.Context, attempt int) (string, bool) {
 	var names []string
 	for _, m := range list.Data {
 		if m.ID == w.model {
-			return fmt.Sprintf("Model '%s' ready at %s after %s", w.model, w.shown, words.Count(int64(attempt), "attempt")), true
+			return fmt.Sprintf("Model '%s' ready at %s after %s", w.model, w.shown,
+				words.Count(int64(attempt), "attempt")), true
 		}
 		names = append(names, m.ID)
 	}
@@ -244,8 +250,10 @@ func (w *waiter) question() (look, error) {
 	return func(ctx context.Context, attempt int) (string, bool) {
 		w.send(ctx, x, answerPatience)
 		// Whoever refuses a request of this kind has understood it.
-		if x.Status == record.OK || x.Status == record.HTTPError && x.HTTPStatus > 0 && x.HTTPStatus < http.StatusInternalServerError {
-			return fmt.Sprintf("Inference probe ready at %s after %s", w.shown, words.Count(int64(attempt), "attempt")), true
+		if x.Status == record.OK || x.Status == record.HTTPError && x.HTTPStatus > 0 &&
+			x.HTTPStatus < http.StatusInternalServerError {
+			return fmt.Sprintf("Inference probe ready at %s after %s", w.shown, words.Count(int64(attempt), "attempt")),
+				true
 		}
 		return fmt.Sprintf("Inference probe to %s with model '%s' %s", w.shown, w.model, refusal(x)), false
 	}, nil

@@ -121,7 +121,8 @@ func TestWait(t *testing.T) {
 			})
 			var said []string
 			say := func(line string) { said = append(said, line) }
-			if err := awaitedBy(t.Context(), waiting(t, c.mode, s.URL, "benchmark.endpoint.api_key=sk-1"), say); err != nil {
+			if err := awaitedBy(t.Context(), waiting(t, c.mode, s.URL, "benchmark.endpoint.api_key=sk-1"),
+				say); err != nil {
 				t.Fatal(err)
 			}
 			if text := strings.Join(said, "\n"); !regexp.MustCompile("^" + c.said + "$").MatchString(text) {
@@ -132,7 +133,8 @@ func TestWait(t *testing.T) {
 				t.Errorf("looks (-want +got):\n%s", diff)
 			}
 			for _, p := range posts {
-				if !strings.HasPrefix(p, "Bearer sk-1 ") || !strings.Contains(p, `"demo"`) || !strings.Contains(p, `"max_completion_tokens":1`) {
+				if !strings.HasPrefix(p, "Bearer sk-1 ") || !strings.Contains(p, `"demo"`) ||
+					!strings.Contains(p, `"max_completion_tokens":1`) {
 					t.Errorf("a look sends %s", p)
 				}
 			}
@@ -145,7 +147,8 @@ func TestWaitForAll(t *testing.T) {
 	t.Parallel()
 	ok := func(_ int, w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }
 	a, b := newLoading(t, ok), newLoading(t, ok)
-	plan := waiting(t, "inference", a.URL+", "+b.URL, "models=[demo, other]", "sweep.parameters={\"benchmark.endpoint.timeout\": [10, 20]}")
+	plan := waiting(t, "inference", a.URL+", "+b.URL, "models=[demo, other]",
+		"sweep.parameters={\"benchmark.endpoint.timeout\": [10, 20]}")
 	if len(plan.Cells) != 2 {
 		t.Fatalf("%d cells", len(plan.Cells))
 	}
@@ -168,9 +171,13 @@ func TestWaitIsOver(t *testing.T) {
 		_, _ = io.WriteString(w, "{\"error\":{\"message\":\"\\u001b[31msk-secret\\nis loading\"}}")
 	})
 	dir := filepath.Join(t.TempDir(), "out")
-	plan := waiting(t, "inference", s.URL, "benchmark.endpoint.wait_for_model_timeout=0.01", "benchmark.endpoint.api_key=sk-secret")
+	plan := waiting(t, "inference", s.URL, "benchmark.endpoint.wait_for_model_timeout=0.01",
+		"benchmark.endpoint.api_key=sk-secret")
 	var said []string
-	_, err := Run(t.Context(), t.Context(), plan, Options{Dir: dir, MoveAside: true, Say: func(line string) { said = append(said, line) }})
+	_, err := Run(t.Context(), t.Context(), plan, Options{
+		Dir: dir, MoveAside: true,
+		Say: func(line string) { said = append(said, line) },
+	})
 	var e *diag.Error
 	if !errors.As(err, &e) || e.Exit() != diag.Failed || e.Hint == "" {
 		t.Fatalf("%v, want a failure with a hint", err)
@@ -185,7 +192,8 @@ func TestWaitIsOver(t *testing.T) {
 		t.Errorf("%d lines said: %q", len(said), said)
 	}
 	for _, line := range append(said, e.Message) {
-		if strings.Contains(line, "secret") || strings.ContainsAny(line, "\x1b\n") || !strings.Contains(line, "*** is loading") && !strings.Contains(line, "gave no answer in time") {
+		if strings.Contains(line, "secret") || strings.ContainsAny(line, "\x1b\n") ||
+			!strings.Contains(line, "*** is loading") && !strings.Contains(line, "gave no answer in time") {
 			t.Errorf("%q", line)
 		}
 	}
@@ -236,8 +244,10 @@ func TestWaitIsNoIdentity(t *testing.T) {
 	t.Parallel()
 	var ids []string
 	for _, plan := range []*sweep.Plan{
-		waiting(t, "both", "http://h:1"), waiting(t, "models", "http://h:1", "benchmark.endpoint.wait_for_model_timeout=0"),
-		sweeptest.PlanOf(t, "benchmark.endpoint.urls=[http://h:1]", "tokenizer.name=builtin", "datasets.main.prompts.isl=8", "models=[demo]"),
+		waiting(t, "both", "http://h:1"), waiting(t, "models", "http://h:1",
+			"benchmark.endpoint.wait_for_model_timeout=0"),
+		sweeptest.PlanOf(t, "benchmark.endpoint.urls=[http://h:1]", "tokenizer.name=builtin",
+			"datasets.main.prompts.isl=8", "models=[demo]"),
 	} {
 		ids = append(ids, plan.Cells[0].ID)
 	}

@@ -144,7 +144,9 @@ func (a *Adaptive) Ranked() []SLATier {
 // block as written for the places.
 func (d *draft) adaptive(sw *source.Node, a *Adaptive) (bad Errors) {
 	if len(d.axes.All) > 0 {
-		return source.Mistake(d.axes.All[0].Origin, strings.TrimPrefix(d.axes.All[0].Path, "benchmark."), "a list of values cannot be combined with an adaptive search", "give one value, or make it a dimension of search_space")
+		return source.Mistake(d.axes.All[0].Origin, strings.TrimPrefix(d.axes.All[0].Path, "benchmark."),
+			"a list of values cannot be combined with an adaptive search",
+			"give one value, or make it a dimension of search_space")
 	}
 	paths := make([]string, len(a.Space))
 	for i := range a.Space {
@@ -166,13 +168,17 @@ func (d *draft) adaptive(sw *source.Node, a *Adaptive) (bad Errors) {
 	if len(a.Objectives) == 0 {
 		a.Objectives = []SearchObjective{{Metric: "output_token_throughput", Stat: "avg", Direction: "maximize"}}
 	}
-	if n := sw.Get("n_initial_points"); a.InitialPoints >= a.MaxIterations && (a.Planner == "bayesian" || a.Planner == "optuna") {
+	if n := sw.Get("n_initial_points"); a.InitialPoints >= a.MaxIterations &&
+		(a.Planner == "bayesian" || a.Planner == "optuna") {
 		if n != nil {
-			bad = append(bad, source.Mistake(n.Origin, "sweep.n_initial_points", fmt.Sprintf("%d leaves no iteration of %d for the model", a.InitialPoints, a.MaxIterations), "take fewer, or raise max_iterations")...)
+			bad = append(bad, source.Mistake(n.Origin, "sweep.n_initial_points",
+				fmt.Sprintf("%d leaves no iteration of %d for the model", a.InitialPoints, a.MaxIterations),
+				"take fewer, or raise max_iterations")...)
 		}
 		a.InitialPoints = a.MaxIterations - 1 // of the default as many as there is room for
 	}
-	if w := d.root.At("benchmark.phases.warmup.name"); a.WarmupSeconds > 0 && (w == nil || w.Origin.Reason != source.Follows) {
+	if w := d.root.At("benchmark.phases.warmup.name"); a.WarmupSeconds > 0 &&
+		(w == nil || w.Origin.Reason != source.Follows) {
 		a.WarmupSeconds = 0 // the experiment has a warmup of its own
 	}
 	return append(bad, d.tiers(sw, a)...)
@@ -187,8 +193,10 @@ func (d *draft) searchedPath(a *Adaptive, i int) Errors {
 	case !known:
 		return Errors{{Path: at, Place: s.Origin.Where, Message: "unknown field " + body, Hint: hint}}
 	case !fields.Sweepable(s.Path):
-		return source.Mistake(s.Origin, at, body+" cannot be searched", "a dimension is a field of the benchmark or a variable")
-	case slices.ContainsFunc(a.Space[:i], func(b SearchSpace) bool { return lower.AxisKey(b.Path) == lower.AxisKey(s.Path) }):
+		return source.Mistake(s.Origin, at, body+" cannot be searched",
+			"a dimension is a field of the benchmark or a variable")
+	case slices.ContainsFunc(a.Space[:i],
+		func(b SearchSpace) bool { return lower.AxisKey(b.Path) == lower.AxisKey(s.Path) }):
 		return source.Mistake(s.Origin, at, body+" is a dimension twice", "")
 	case s.Kind == "int" && math.Ceil(s.Lo) > math.Floor(s.Hi):
 		return source.Mistake(s.Origin, at, fmt.Sprintf("there is no whole number from %g to %g", s.Lo, s.Hi), "")
@@ -203,12 +211,14 @@ func (d *draft) tiers(sw *source.Node, a *Adaptive) (bad Errors) {
 		return nil
 	}
 	if len(a.Tiers) < 2 || len(a.Tiers) > 10 {
-		bad = append(bad, source.Mistake(n.Origin, "sweep.sla_tiers", fmt.Sprintf("%d of two to ten tiers", len(a.Tiers)), "limits of one kind are sla_filters (--search-sla)")...)
+		bad = append(bad, source.Mistake(n.Origin, "sweep.sla_tiers", fmt.Sprintf("%d of two to ten tiers",
+			len(a.Tiers)), "limits of one kind are sla_filters (--search-sla)")...)
 	}
 	seen := map[string]bool{}
 	for _, t := range a.Tiers {
 		if seen[t.Label] {
-			bad = append(bad, source.Mistake(n.Origin, "sweep.sla_tiers", fmt.Sprintf("two tiers are called %q", t.Label), "")...)
+			bad = append(bad, source.Mistake(n.Origin, "sweep.sla_tiers",
+				fmt.Sprintf("two tiers are called %q", t.Label), "")...)
 		}
 		seen[t.Label] = true
 	}

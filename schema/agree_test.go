@@ -73,7 +73,10 @@ func published(t *testing.T) validators {
 // ours is what aiperf validate says of a file, cells of the first point
 // included.
 func (validators) ours(file string) error {
-	d, err := schema.Load(schema.Source{File: file, Command: "validate", Env: func(string) (string, bool) { return "1", true }})
+	d, err := schema.Load(schema.Source{
+		File: file, Command: "validate",
+		Env: func(string) (string, bool) { return "1", true },
+	})
 	if err != nil {
 		return err
 	}
@@ -143,7 +146,10 @@ func TestValidatorsRefuseAlike(t *testing.T) {
 			t.Fatal(err)
 		}
 		tried++
-		for by, err := range map[string]error{"aiperf": v.ours(file), "cue vet": v.vet(file), "JSON Schema": v.schema(file)} {
+		for by, err := range map[string]error{
+			"aiperf":  v.ours(file),
+			"cue vet": v.vet(file), "JSON Schema": v.schema(file),
+		} {
 			if err == nil {
 				t.Errorf("%s takes %s: %v", by, c.Path, c.Value)
 			}

@@ -13,15 +13,18 @@ func TestMistakesOfAllSteps(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
 		"three kinds": {
-			strings.NewReplacer("model: demo", "modle: demo", "concurrency: 8", "concurrency: 0").Replace(good) + "multi_run: {num_runs: many}\n",
+			strings.NewReplacer("model: demo", "modle: demo", "concurrency: 8", "concurrency: 0").Replace(good) +
+				"multi_run: {num_runs: many}\n",
 			"exp.yaml:3:3: benchmark.modle: unknown field | did you mean model?\n" +
 				`exp.yaml:7:23: multi_run.num_runs: expected a whole number, got text "many"` + "\n" +
 				"exp.yaml:6:47: benchmark.profiling.concurrency: must be at least 1, got 0",
 		},
 		"in a sweep": {
-			strings.NewReplacer("streaming: true", "streeming: true", "isl: 512", "isl: many").Replace(good) + "sweep: {parameters: {concurrency: [1, 2]}, order: sideways}\n",
+			strings.NewReplacer("streaming: true", "streeming: true", "isl: 512", "isl: many").Replace(good) +
+				"sweep: {parameters: {concurrency: [1, 2]}, order: sideways}\n",
 			"exp.yaml:4:37: benchmark.endpoint.streeming: unknown field | did you mean streaming?\n" +
-				`exp.yaml:7:51: sweep.order: "sideways" is not one of alphabetical, as_written, shuffled, interleaved` + "\n" +
+				`exp.yaml:7:51: sweep.order: "sideways" is not one of alphabetical, as_written, shuffled, interleaved` +
+				"\n" +
 				`exp.yaml:5:18: benchmark.dataset.isl: expected a number, got text "many"`,
 		},
 		"url and urls": {
@@ -73,7 +76,10 @@ func TestExpressionsAreFinite(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %s", src, v, err, want)
 		}
 	}
-	for src, want := range map[string]any{"int(7.9)": int64(7), "int('12')": int64(12), "int(rate * 10)": int64(5), "max(3, int(-2.5))": int64(3)} {
+	for src, want := range map[string]any{
+		"int(7.9)": int64(7), "int('12')": int64(12), "int(rate * 10)": int64(5),
+		"max(3, int(-2.5))": int64(3),
+	} {
 		p, err := CompileExpr(src, names, false)
 		if err != nil {
 			t.Errorf("%s: %v", src, err)
@@ -98,7 +104,10 @@ func TestExtraInputsKeepWords(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := as[0].Value.Plain().(map[string]any)
-		for k, want := range map[string]any{"name": "007", "n": int64(7), "f": 1.5, "t": true, "p": "+5", "v": "1.2.3"} {
+		for k, want := range map[string]any{
+			"name": "007", "n": int64(7), "f": 1.5, "t": true, "p": "+5",
+			"v": "1.2.3",
+		} {
 			if got[k] != want {
 				t.Errorf("%s: got %#v, want %#v", k, got[k], want)
 			}

@@ -167,7 +167,8 @@ func (d *draft) offAndOn() (bad Errors) {
 		}
 		for _, on := range d.src.Assignments {
 			if fills(on.Path, on.Origin) {
-				return source.Mistake(on.Origin, off.Path, "cannot be combined with "+off.Origin.Where, "keep one of them")
+				return source.Mistake(on.Origin, off.Path, "cannot be combined with "+off.Origin.Where,
+					"keep one of them")
 			}
 		}
 	}

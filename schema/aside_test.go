@@ -119,7 +119,8 @@ func TestAbsentSettingsOfAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, err := schema.Load(schema.Source{File: file, Command: "run", Assignments: []schema.Assignment{
-		schema.Assign("benchmark.phases.profiling.sla", []any{map[string]any{"metric": "request_latency"}}, schema.Origin{Source: schema.BySet, Where: "--set"}),
+		schema.Assign("benchmark.phases.profiling.sla", []any{map[string]any{"metric": "request_latency"}},
+			schema.Origin{Source: schema.BySet, Where: "--set"}),
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +129,10 @@ func TestAbsentSettingsOfAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"wandb":{"project":"p"}`, `"urls":["http://s:1/metrics"]`, `"sla":[{"metric":"request_latency"}]`} {
+	for _, want := range []string{
+		`"wandb":{"project":"p"}`, `"urls":["http://s:1/metrics"]`,
+		`"sla":[{"metric":"request_latency"}]`,
+	} {
 		if !strings.Contains(string(r.AsAIPerf()), want) {
 			t.Errorf("%s is not in %s", want, r.AsAIPerf())
 		}

@@ -63,14 +63,16 @@ func BenchmarkOptions(b *testing.B) {
 
 // A plan of 1,000 cells: every point of three axes resolved and checked.
 func BenchmarkCells(b *testing.B) {
-	d := mustLoad(b, "exp.yaml", good+"sweep: {type: grid, parameters: {concurrency: [1,2,3,4,5,6,7,8,9,10], isl: [1,2,3,4,5,6,7,8,9,10], osl: [1,2,3,4,5,6,7,8,9,10]}}\n")
+	d := mustLoad(b, "exp.yaml", good+
+		"sweep: {type: grid, parameters: {concurrency: [1,2,3,4,5,6,7,8,9,10], isl: [1,2,3,4,5,6,7,8,9,10], osl: [1,2,3,4,5,6,7,8,9,10]}}\n")
 	axes := d.Sweep().Axes
 	for b.Loop() {
 		d.cells.checker = newChecker(d.cells.index, nil)
 		for i := range 1000 {
 			var point []lower.Assignment
 			for k, n := 0, i; k < 3; k, n = k+1, n/10 {
-				point = append(point, axes[k].Assignment(n%10, source.Origin{Source: source.ByAxis, Where: fmt.Sprint(i)}))
+				point = append(point, axes[k].Assignment(n%10,
+					source.Origin{Source: source.ByAxis, Where: fmt.Sprint(i)}))
 			}
 			if _, err := d.Resolve(point); err != nil {
 				b.Fatal(err)

@@ -61,7 +61,8 @@ func (cs *cells) looked(d *Dataset) string {
 func cellsOf(d *draft) *cells {
 	cs := &cells{
 		draft: d, templated: lower.HasTemplates(d.root),
-		objects: objectsOf(d.index, func(n *need) bool { return n.cell != nil }), acting: map[spot]bool{}, formats: map[string]string{},
+		objects: objectsOf(d.index, func(n *need) bool { return n.cell != nil }),
+		acting:  map[spot]bool{}, formats: map[string]string{},
 	}
 	for _, name := range cs.index["benchmark"].Keys {
 		if cs.index["benchmark."+name].Lower == "" && cs.checker.always("benchmark."+name) {
@@ -152,7 +153,8 @@ func (cs *cells) checked(root *source.Node, unread Errors) (*cell, Errors) {
 	if b := root.Get("benchmark"); b == nil || b.Kind != source.Object {
 		at := root.Origin
 		if b != nil {
-			return c, append(unread, source.Mistake(b.Origin, "benchmark", "expected an object, got "+b.KindName(), "its members have no dashes before them")...)
+			return c, append(unread, source.Mistake(b.Origin, "benchmark", "expected an object, got "+b.KindName(),
+				"its members have no dashes before them")...)
 		}
 		return c, append(unread, source.Mistake(at, "benchmark", "required", "add benchmark: {…}")...)
 	}
@@ -250,7 +252,8 @@ func (cs *cells) bodyMember(c *cell, name string, n *source.Node) (*part, Errors
 		var f source.Field
 		if f, labelled = n.Pop("label"); labelled && f.Value.Kind != source.Null {
 			if f.Value.Kind != source.Scalar || f.Value.Text() == "" {
-				bad = source.Mistake(f.Value.Origin, "benchmark.endpoint.label", "expected text, got "+f.Value.KindName(), "")
+				bad = source.Mistake(f.Value.Origin, "benchmark.endpoint.label",
+					"expected text, got "+f.Value.KindName(), "")
 			}
 			label = labelOf(f.Value)
 		}
@@ -275,7 +278,8 @@ func (cs *cells) list(c *cell, name string, n *source.Node) (*part, Errors) {
 	out.WriteByte('[')
 	identity.WriteByte('[')
 	if name == "datasets" && len(n.Items) > 1 {
-		return nil, source.Mistake(n.Items[1].Origin, "benchmark.datasets", fmt.Sprintf("takes one data set, got %d", len(n.Items)), "run them as an axis: sweep.parameters.dataset: [{…}, {…}]")
+		return nil, source.Mistake(n.Items[1].Origin, "benchmark.datasets", fmt.Sprintf("takes one data set, got %d",
+			len(n.Items)), "run them as an axis: sweep.parameters.dataset: [{…}, {…}]")
 	}
 	for i, it := range n.Items {
 		p, errs := cs.checker.check(c.root, "benchmark."+name+"."+strconv.Itoa(i), it)
@@ -343,7 +347,8 @@ func (cs *cells) given(c *cell) []byte {
 		return out
 	}
 	phases := c.root.At("benchmark.phases")
-	aside := slices.DeleteFunc(slices.Clone(cs.aside), func(s setting) bool { return s.weak && fields.IsIdle(s.path, s.value) })
+	aside := slices.DeleteFunc(slices.Clone(cs.aside),
+		func(s setting) bool { return s.weak && fields.IsIdle(s.path, s.value) })
 	for i, s := range aside {
 		below, of := strings.CutPrefix(s.path, "benchmark.phases.")
 		name, rest, deep := strings.Cut(below, ".")
@@ -359,7 +364,8 @@ func drop(n *source.Node, x fields.Table, path string) {
 	if x.At(path).Sent() {
 		return // its null is the user's
 	}
-	if n.Kind == source.Scalar || n.Kind == source.Null { // those a clone shares with its original, which other loads may read
+	// those a clone shares with its original, which other loads may read
+	if n.Kind == source.Scalar || n.Kind == source.Null {
 		return
 	}
 	kept := n.Fields[:0]

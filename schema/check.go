@@ -110,7 +110,8 @@ func (c *checker) unsendable(path string, n *source.Node) (bad Errors) {
 	if c.index.At(path).Sent() {
 		n.Leaves(path, func(at string, leaf *source.Node) {
 			if f, ok := leaf.Value.(float64); ok && math.IsInf(f, 0) {
-				bad = append(bad, source.Mistake(leaf.Origin, at, "JSON has no infinite numbers, so it cannot be sent", "in quotes it is a text")...)
+				bad = append(bad, source.Mistake(leaf.Origin, at, "JSON has no infinite numbers, so it cannot be sent",
+					"in quotes it is a text")...)
 			}
 		})
 		return bad

@@ -50,7 +50,8 @@ func TestFamilyJudgesAsCUE(t *testing.T) {
 				continue
 			}
 			good++
-			if string(got.json) != string(want.json) || string(got.identity) != string(want.identity) || string(got.secret) != string(want.secret) {
+			if string(got.json) != string(want.json) || string(got.identity) != string(want.identity) ||
+				string(got.secret) != string(want.secret) {
 				t.Fatalf("%s\n got %s\nwant %s", n, got.json, want.json)
 			}
 		}
@@ -89,7 +90,10 @@ func drawnObject(x fields.Table, path string, shape, numbers *rand.Rand, depth i
 func TestFamilyJudgesCellsAsCUE(t *testing.T) {
 	t.Parallel()
 	var files []string
-	for _, pattern := range []string{"../testdata/aiperf/config/expand/*.yaml", "../examples/experiments/*.yaml", "../examples/experiments/*.cue"} {
+	for _, pattern := range []string{
+		"../testdata/aiperf/config/expand/*.yaml", "../examples/experiments/*.yaml",
+		"../examples/experiments/*.cue",
+	} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatal(pattern, err)

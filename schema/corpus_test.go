@@ -224,7 +224,8 @@ func pointOf(d *schema.Document, i int, cell recordedCell) []schema.Assignment {
 		if f, ok := v.(float64); ok && f == math.Trunc(f) {
 			v = int64(f)
 		}
-		point = append(point, schema.Assign(fields.Canonical(path), v, schema.Origin{Source: schema.ByAxis, Where: "axis " + path}))
+		point = append(point, schema.Assign(fields.Canonical(path), v,
+			schema.Origin{Source: schema.ByAxis, Where: "axis " + path}))
 	}
 	return point
 }

@@ -14,7 +14,8 @@ import (
 // for the values, the block as written for the places.
 func (d *draft) design(sw *source.Node, block *sweepFields) (*Design, Errors) {
 	if len(d.axes.All) > 0 {
-		return nil, source.Mistake(d.axes.All[0].Origin, strings.TrimPrefix(d.axes.All[0].Path, "benchmark."), "an axis cannot be combined with a sampled sweep", "make it one of its dimensions, with choices: […]")
+		return nil, source.Mistake(d.axes.All[0].Origin, strings.TrimPrefix(d.axes.All[0].Path, "benchmark."),
+			"an axis cannot be combined with a sampled sweep", "make it one of its dimensions, with choices: […]")
 	}
 	out := &Design{
 		Samples: block.Samples, Seed: block.Seed, Scramble: block.Scramble == nil || *block.Scramble,
@@ -63,13 +64,16 @@ func (d *draft) sampledPath(dim Dimension, before []Dimension, i int) Errors {
 	case !known:
 		return Errors{{Path: at, Place: dim.Origin.Where, Message: "unknown field " + body, Hint: hint}}
 	case !fields.Sweepable(dim.Path):
-		return source.Mistake(dim.Origin, at, body+" cannot be swept", "a dimension is a field of the benchmark or a variable")
-	case slices.ContainsFunc(before, func(b Dimension) bool { return lower.AxisKey(b.Path) == lower.AxisKey(dim.Path) }):
+		return source.Mistake(dim.Origin, at, body+" cannot be swept",
+			"a dimension is a field of the benchmark or a variable")
+	case slices.ContainsFunc(before,
+		func(b Dimension) bool { return lower.AxisKey(b.Path) == lower.AxisKey(dim.Path) }):
 		return source.Mistake(dim.Origin, at, body+" is a dimension twice", "")
 	}
 	for _, a := range d.src.Assignments {
 		if a.Origin.Source != source.ByDefault && lower.AxisKey(a.Path) == lower.AxisKey(dim.Path) {
-			return source.Mistake(a.Origin, body, "is sampled by the sweep ("+dim.Origin.Where+")", "leave out one of them")
+			return source.Mistake(a.Origin, body, "is sampled by the sweep ("+dim.Origin.Where+")",
+				"leave out one of them")
 		}
 	}
 	return nil

@@ -59,7 +59,10 @@ func (d *diagnosis) add(n *source.Node, path, msg, hint string) *Error {
 			return f.err // one mistake for one field
 		}
 	}
-	e := &Error{Path: d.root.Written(path), Field: d.root.Shown(path), Place: n.Origin.Where, Message: msg, Hint: hint, Taken: n.Origin.Reason == source.CopiedFrom}
+	e := &Error{
+		Path: d.root.Written(path), Field: d.root.Shown(path), Place: n.Origin.Where, Message: msg,
+		Hint: hint, Taken: n.Origin.Reason == source.CopiedFrom,
+	}
 	d.found = append(d.found, finding{path, e})
 	return e
 }
@@ -95,7 +98,8 @@ func (d *diagnosis) wrongKind(def cue.Value, n *source.Node, path string) {
 		return
 	}
 	if n.Kind == source.Scalar && endless(n.Text()) {
-		d.add(n, path, "expected "+kinds(def)+", got "+d.show(n, path)+", which is not finite", endlessHint(path)).Kind = true
+		d.add(n, path, "expected "+kinds(def)+", got "+d.show(n, path)+", which is not finite",
+			endlessHint(path)).Kind = true
 		return
 	}
 	if v, ok := n.Value.(float64); ok && n.TooLarge() && takesWhole(def) {
@@ -117,7 +121,8 @@ func (d *diagnosis) wrongKind(def cue.Value, n *source.Node, path string) {
 		got = d.show(n, path)
 	}
 	hint := ""
-	if _, fraction := n.Value.(float64); fraction && takesWhole(def) && strings.HasPrefix(n.Origin.Path, "sweep.dimensions.") {
+	if _, fraction := n.Value.(float64); fraction && takesWhole(def) &&
+		strings.HasPrefix(n.Origin.Path, "sweep.dimensions.") {
 		hint = "write kind: int for a range of whole numbers"
 	}
 	d.add(n, path, "expected "+kinds(def)+", got "+got, hint).Kind = true
@@ -136,7 +141,8 @@ func (d *diagnosis) notOneOf(n *source.Node, path string, words []string) {
 			words = o.Enum // a flag may take fewer than its field
 		}
 	}
-	now := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return l != nil && slices.Contains(l.Unbuilt, w) })
+	now := slices.DeleteFunc(slices.Clone(words),
+		func(w string) bool { return l != nil && slices.Contains(l.Unbuilt, w) })
 	d.add(n, path, d.show(n, path)+" is not one of "+strings.Join(now, ", "), suggest.DidYouMean(n.Text(), words))
 }
 
@@ -349,7 +355,8 @@ func (d *diagnosis) follows(path string, rule *fields.Rule) bool {
 
 var (
 	outOfBound = regexp.MustCompile(`^invalid value (.*) \(out of bound (.*)\)$`)
-	emptyRange = regexp.MustCompile(`^incompatible .*bounds >(\S+) and <(\S+)$`) // of whole numbers, said of 1 between 0 and 1
+	// of whole numbers, said of 1 between 0 and 1
+	emptyRange = regexp.MustCompile(`^incompatible .*bounds >(\S+) and <(\S+)$`)
 )
 
 // plainMessage puts a CUE message about value into the user's words.
@@ -370,7 +377,13 @@ func plainMessage(e errors.Error, got string) string {
 	case value == `""` || bound == `!=""`:
 		return "must not be empty"
 	}
-	for _, w := range [][2]string{{">=", "at least "}, {"<=", "at most "}, {">", "above "}, {"<", "below "}, {"!=", "other than "}} {
+	for _, w := range [][2]string{
+		{">=", "at least "},
+		{"<=", "at most "},
+		{">", "above "},
+		{"<", "below "},
+		{"!=", "other than "},
+	} {
 		if rest, ok := strings.CutPrefix(bound, w[0]); ok {
 			return "must be " + w[1] + strings.TrimSpace(rest) + ", got " + value
 		}

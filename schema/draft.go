@@ -64,7 +64,10 @@ func (d *draft) setPaths() (bad Errors) {
 		}
 		hint, known := d.index.KnownPath(a.Path)
 		if !known {
-			bad = append(bad, &Error{Path: a.Path, Place: a.Origin.Where, Message: "unknown field " + strings.TrimPrefix(a.Path, "benchmark."), Hint: hint, Unknown: true})
+			bad = append(bad, &Error{
+				Path: a.Path, Place: a.Origin.Where,
+				Message: "unknown field " + strings.TrimPrefix(a.Path, "benchmark."), Hint: hint, Unknown: true,
+			})
 		}
 		return !known
 	})

@@ -37,7 +37,10 @@ func sourceText() surface.Files {
 
 // beside is what the published schema says that the sources do not.
 func beside() surface.Beside {
-	return surface.Beside{Gone: absentByName(), Axes: fields.AxisDefinition(), AxisNames: fields.AxisNames(), Idle: idleFields()}
+	return surface.Beside{
+		Gone: absentByName(), Axes: fields.AxisDefinition(), AxisNames: fields.AxisNames(),
+		Idle: idleFields(),
+	}
 }
 
 // idleFields are fields that are absent here, with AIPerf's values that ask for
@@ -211,7 +214,8 @@ func Publish(dir string) (version string, err error) {
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		return "", err
 	}
-	text := fmt.Sprintf("module: %q\nlanguage: version: %q\nsource: kind: \"self\"\n", source.ModulePath, source.LanguageVersion)
+	text := fmt.Sprintf("module: %q\nlanguage: version: %q\nsource: kind: \"self\"\n", source.ModulePath,
+		source.LanguageVersion)
 	return source.ModuleVersion, os.WriteFile(filepath.Join(home, "module.cue"), []byte(text), 0o644)
 }
 

@@ -54,15 +54,24 @@ var effects = []effect{
 	{in: "tables", settings: "chunks formats"},
 
 	{in: "multi_run", settings: "num_runs sentinel"},
-	{in: "multi_run", settings: "cooldown_seconds confidence_level set_consistent_seed seeds vary_seed_per_trial", needs: severalRuns},
+	{
+		in: "multi_run", settings: "cooldown_seconds confidence_level set_consistent_seed seeds vary_seed_per_trial",
+		needs: severalRuns,
+	},
 	{in: "multi_run", settings: "disable_warmup_after_first", needs: warmRuns},
 	{in: "multi_run", settings: "convergence", needs: severalTrials},
 	{in: "multi_run.convergence", settings: "metric stat mode threshold min_runs"},
 
 	{in: "sweep", settings: "type order where derive"},
-	{in: "sweep", settings: "parameters axes runs samples seed dimensions label_format scramble optimization", needs: ofItsType},
+	{
+		in: "sweep", settings: "parameters axes runs samples seed dimensions label_format scramble optimization",
+		needs: ofItsType,
+	},
 	{in: "sweep", settings: "planner search_space objectives outcome_constraints sla_tiers max_iterations n_initial_points random_seed improvement_patience plateau_window plateau_threshold optuna_terminator objective_pooling monotonic_stability_trials sla_replicates sla_precision sla_warmup_seconds constraint_mode", needs: ofItsType},
-	{in: "sweep", settings: "optuna_sampler optuna_acquisition", needs: never("every model is a Gaussian process, asked for the expected improvement")},
+	{
+		in: "sweep", settings: "optuna_sampler optuna_acquisition",
+		needs: never("every model is a Gaussian process, asked for the expected improvement"),
+	},
 	{in: "sweep", settings: "sla_filters post_process recipe_name"},
 	{in: "sweep.search_space.*", settings: "path lo hi kind prior"},
 	{in: "sweep.objectives.*", settings: "metric stat direction threshold"},
@@ -74,7 +83,8 @@ var effects = []effect{
 	{in: "sweep", settings: "same_seed cooldown_seconds", needs: severalCells},
 	{in: "sweep", settings: "iteration_order", needs: severalTrialsOfCells},
 	{in: "sweep", settings: "recipe"},
-	{in: "sweep.recipe", settings: "name search_metric search_stat search_direction style ttft_sla_ms itl_sla_ms tpot_sla_ms e2e_sla_ms error_rate_sla slo_attainment_fraction degradation_threshold degradation_metric_tag degradation_stat isl_osl_pairs isl_min isl_max isl_steps concurrency_min concurrency_max concurrency_steps osl_min osl_max osl_steps"}, // schema/cmdline/recipe.go says what each reads
+	{in: "sweep.recipe", settings: "name search_metric search_stat search_direction style ttft_sla_ms itl_sla_ms tpot_sla_ms e2e_sla_ms error_rate_sla slo_attainment_fraction degradation_threshold degradation_metric_tag degradation_stat isl_osl_pairs isl_min isl_max isl_steps concurrency_min concurrency_max concurrency_steps osl_min osl_max osl_steps"},
+	// schema/cmdline/recipe.go says what each reads
 	{in: "sweep.axes.*", settings: "grid zip"},
 	{in: "sweep.runs.*", settings: "name benchmark variables values"},
 	{in: "sweep.dimensions.*", settings: "path choices"},
@@ -106,7 +116,10 @@ var effects = []effect{
 
 	{in: "benchmark.datasets.*", settings: "name type entries random_seed prompts"},
 	{in: "benchmark.datasets.*", settings: "sampling", needs: unscheduled},
-	{in: "benchmark.datasets.*", settings: "path records format dataset hf_subset filters hf_weka_dataset folder", needs: ofItsType},
+	{
+		in: "benchmark.datasets.*", settings: "path records format dataset hf_subset filters hf_weka_dataset folder",
+		needs: ofItsType,
+	},
 	{in: "benchmark.datasets.*", settings: "turns", needs: conversing},
 	{in: "benchmark.datasets.*", settings: "turn_delay", needs: severalTurns},
 	{in: "benchmark.datasets.*", settings: "turn_delay_ratio", needs: delayed},
@@ -134,22 +147,43 @@ var effects = []effect{
 	{in: "benchmark.datasets.*.prompts.sequence_distribution.*", settings: "isl isl_stddev osl osl_stddev probability"},
 
 	{in: "benchmark.datasets.*.prefix_prompts", settings: "hit_rate"},
-	{in: "benchmark.datasets.*.prefix_prompts", settings: "pool_size", needs: halfOf("length", "--prompt-prefix-length")},
-	{in: "benchmark.datasets.*.prefix_prompts", settings: "length", needs: halfOf("pool_size", "--prompt-prefix-pool-size")},
-	{in: "benchmark.datasets.*.prefix_prompts", settings: "shared_system_length user_context_length", needs: systemPlace},
+	{
+		in: "benchmark.datasets.*.prefix_prompts", settings: "pool_size",
+		needs: halfOf("length", "--prompt-prefix-length"),
+	},
+	{
+		in: "benchmark.datasets.*.prefix_prompts", settings: "length",
+		needs: halfOf("pool_size", "--prompt-prefix-pool-size"),
+	},
+	{
+		in: "benchmark.datasets.*.prefix_prompts", settings: "shared_system_length user_context_length",
+		needs: systemPlace,
+	},
 	{in: "benchmark.datasets.*.prefix_prompts", settings: "block_size", needs: hitRate},
 
 	{in: "benchmark.datasets.*.images", settings: "batch_size"},
-	{in: "benchmark.datasets.*.images", settings: "width height format source", needs: counted("images", "--image-batch-size")},
+	{
+		in: "benchmark.datasets.*.images", settings: "width height format source",
+		needs: counted("images", "--image-batch-size"),
+	},
 	{in: "benchmark.datasets.*.images", settings: "source_sampling", needs: fromFolder},
 	{in: "benchmark.datasets.*.audio", settings: "batch_size"},
-	{in: "benchmark.datasets.*.audio", settings: "length format sample_rates depths channels", needs: counted("audio", "--audio-batch-size")},
+	{
+		in: "benchmark.datasets.*.audio", settings: "length format sample_rates depths channels",
+		needs: counted("audio", "--audio-batch-size"),
+	},
 	{in: "benchmark.datasets.*.video", settings: "batch_size"},
-	{in: "benchmark.datasets.*.video", settings: "duration fps width height format codec synth_type audio", needs: counted("video", "--video-batch-size")},
+	{
+		in: "benchmark.datasets.*.video", settings: "duration fps width height format codec synth_type audio",
+		needs: counted("video", "--video-batch-size"),
+	},
 	{in: "benchmark.datasets.*.video.audio", settings: "channels"},
 	{in: "benchmark.datasets.*.video.audio", settings: "sample_rate codec depth", needs: soundTrack},
 	{in: "benchmark.datasets.*.rankings", settings: "passages passage_tokens query_tokens"},
-	{in: "benchmark.datasets.*.synthesis", settings: "speedup_ratio prefix_len_multiplier prefix_root_multiplier prompt_len_multiplier output_len_multiplier max_isl max_osl"},
+	{
+		in:       "benchmark.datasets.*.synthesis",
+		settings: "speedup_ratio prefix_len_multiplier prefix_root_multiplier prompt_len_multiplier output_len_multiplier max_isl max_osl",
+	},
 	{in: "benchmark.datasets.*.synthesis", settings: "allow_dataset_wrap", needs: resumed},
 
 	{in: "benchmark.phases.*", settings: "name kind type exclude_from_results requests duration sessions concurrency cancellation failed_request_threshold"},
@@ -174,7 +208,10 @@ var effects = []effect{
 
 	{in: "benchmark.tokenizer", settings: "name"},
 	{in: "benchmark.tokenizer", settings: "revision", needs: modelsTokenizer},
-	{in: "benchmark.tokenizer", settings: "trust_remote_code", needs: never("this program runs no code of a tokenizer, only its tokenizer.json")},
+	{
+		in: "benchmark.tokenizer", settings: "trust_remote_code",
+		needs: never("this program runs no code of a tokenizer, only its tokenizer.json"),
+	},
 	{in: "benchmark.tokenizer", settings: "apply_chat_template", needs: templated},
 	{in: "benchmark.gpu_telemetry", settings: "enabled urls metrics_file collector mode"},
 	{in: "benchmark.server_metrics", settings: "enabled"},
@@ -352,14 +389,18 @@ func (cs *cells) ineffective(c *cell) (bad Errors) {
 // idleOf is the setting at a spot of root, with the mistake that it is.
 func idleOf(root *source.Node, at spot, said *source.Node, w lack) idleSetting {
 	s := idleSetting{spot: at, lack: w}
-	if _, name := source.Cut(at.setting); said.Origin.Source == source.BySet && !strings.HasSuffix(said.Origin.Flag, name) {
+	if _, name := source.Cut(at.setting); said.Origin.Source == source.BySet && !strings.HasSuffix(said.Origin.Flag,
+		name) {
 		s.member = name + " " // it stands in an object that was set
 	}
 	message := s.member + noEffect + w.why
 	if w.hard {
 		message = s.member + w.why
 	}
-	s.err = &Error{Place: said.Origin.Where, Path: root.Written(at.setting), Message: message, Hint: w.hint, Ruled: true}
+	s.err = &Error{
+		Place: said.Origin.Where, Path: root.Written(at.setting), Message: message, Hint: w.hint,
+		Ruled: true,
+	}
 	return s
 }
 

@@ -39,12 +39,15 @@ func TestEffectsAreComplete(t *testing.T) {
 // itself: not a part of a value, another spelling, or what is not built.
 func isSetting(x fields.Table, l *fields.Leaf) bool {
 	_, name, below := cutLast(l.Path)
-	if l.Path == "" || name == "*" || name == "+" || l.Lower != "" || l.Has(fields.IsUnsupported) || strings.HasPrefix(l.Path, "benchmark.models.*") {
+	if l.Path == "" || name == "*" || name == "+" || l.Lower != "" || l.Has(fields.IsUnsupported) ||
+		strings.HasPrefix(l.Path, "benchmark.models.*") {
 		return false
 	}
 	for at := below; at != ""; _, _, at = cutLast(at) {
 		p := x[at]
-		if p.Has(fields.IsShape|fields.IsFree) && len(p.Keys) == 0 || p.Has(fields.IsShape) || p.Lower != "" || p.Has(fields.IsUnsupported) || strings.HasSuffix(at, "+") || strings.HasPrefix(at, "benchmark.phases.*.rate_series.") {
+		if p.Has(fields.IsShape|fields.IsFree) && len(p.Keys) == 0 || p.Has(fields.IsShape) || p.Lower != "" ||
+			p.Has(fields.IsUnsupported) || strings.HasSuffix(at, "+") ||
+			strings.HasPrefix(at, "benchmark.phases.*.rate_series.") {
 			return false
 		}
 	}
@@ -81,7 +84,8 @@ func base() tree {
 func (a tree) with(more tree) tree {
 	out := tree{}
 	for path, v := range a {
-		replaced := slices.ContainsFunc(slices.Collect(maps.Keys(more)), func(p string) bool { return path == p || strings.HasPrefix(path, p+".") })
+		replaced := slices.ContainsFunc(slices.Collect(maps.Keys(more)),
+			func(p string) bool { return path == p || strings.HasPrefix(path, p+".") })
 		if !replaced {
 			out[path] = v
 		}
@@ -140,7 +144,10 @@ func refused(t *testing.T, a tree) (out []string) {
 	if err := os.WriteFile(file, a.json(t), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	doc, err := schema.Load(schema.Source{File: file, Command: "run", Env: func(string) (string, bool) { return "", false }})
+	doc, err := schema.Load(schema.Source{
+		File: file, Command: "run",
+		Env: func(string) (string, bool) { return "", false },
+	})
 	var plan *sweep.Plan
 	if err == nil {
 		plan, err = sweep.Expand(doc)
@@ -171,12 +178,24 @@ var (
 	single     = tree{"sweep.parameters.concurrency": []any{3}}
 	cells      = tree{"sweep.parameters.concurrency": []any{1, 2}}
 	trials     = tree{"multi_run.num_runs": 9}
-	fromFile   = tree{"benchmark.datasets.0": nil, "benchmark.datasets.0.type": "file", "benchmark.datasets.0.path": "some.jsonl", "benchmark.datasets.0.format": "single_turn"}
-	pairs      = tree{"benchmark.datasets.0.prompts.isl": nil, "benchmark.datasets.0.prompts.osl": nil, "benchmark.datasets.0.prompts.sequence_distribution": []any{map[string]any{"isl": 5, "osl": 5, "probability": 100}}}
+	fromFile   = tree{
+		"benchmark.datasets.0": nil, "benchmark.datasets.0.type": "file",
+		"benchmark.datasets.0.path": "some.jsonl", "benchmark.datasets.0.format": "single_turn",
+	}
+	pairs = tree{
+		"benchmark.datasets.0.prompts.isl": nil, "benchmark.datasets.0.prompts.osl": nil,
+		"benchmark.datasets.0.prompts.sequence_distribution": []any{map[string]any{"isl": 5, "osl": 5, "probability": 100}},
+	}
 	threeTurns = tree{"benchmark.datasets.0.turns": 3}
 	atARate    = tree{"benchmark.phases.0.type": "poisson", "benchmark.phases.0.rate": 5}
-	agentic    = fromFile.with(tree{"benchmark.datasets.0.format": "weka_trace", "benchmark.phases.0.type": "agentic_replay"})
-	schedule   = fromFile.with(tree{"benchmark.datasets.0.format": "mooncake_trace", "benchmark.phases.0": nil, "benchmark.phases.0.name": "profiling", "benchmark.phases.0.type": "fixed_schedule"})
+	agentic    = fromFile.with(tree{
+		"benchmark.datasets.0.format": "weka_trace",
+		"benchmark.phases.0.type":     "agentic_replay",
+	})
+	schedule = fromFile.with(tree{
+		"benchmark.datasets.0.format": "mooncake_trace", "benchmark.phases.0": nil,
+		"benchmark.phases.0.name": "profiling", "benchmark.phases.0.type": "fixed_schedule",
+	})
 )
 
 func ofFormat(name string) tree { return fromFile.with(tree{"benchmark.datasets.0.format": name}) }
@@ -195,8 +214,14 @@ var around = map[string]surroundings{
 	"several cells with several trials": {cells.with(trials), []tree{cells, single.with(trials)}},
 	"gates":                             {tree{"gates": []any{"error_rate == 0"}}, []tree{{}}},
 	"a range": {
-		tree{"sweep.type": "sobol", "sweep.samples": 4, "sweep.dimensions.0.path": "concurrency", "sweep.dimensions.0.kind": "int", "sweep.dimensions.0.lo": 2, "sweep.dimensions.0.hi": 90},
-		[]tree{{"sweep.type": "sobol", "sweep.samples": 4, "sweep.dimensions.0.path": "concurrency", "sweep.dimensions.0.choices": []any{2, 3, 4, 5, 6, 7, 8, 9}}},
+		tree{
+			"sweep.type": "sobol", "sweep.samples": 4, "sweep.dimensions.0.path": "concurrency",
+			"sweep.dimensions.0.kind": "int", "sweep.dimensions.0.lo": 2, "sweep.dimensions.0.hi": 90,
+		},
+		[]tree{{
+			"sweep.type": "sobol", "sweep.samples": 4, "sweep.dimensions.0.path": "concurrency",
+			"sweep.dimensions.0.choices": []any{2, 3, 4, 5, 6, 7, 8, 9},
+		}},
 	},
 	"several models":    {tree{"benchmark.models.items.1.name": "b"}, []tree{{}}},
 	"strategy weighted": {tree{"benchmark.models.strategy": "weighted", "benchmark.models.items.1.name": "b", "benchmark.models.items.1.weight": 0.5}, []tree{{"benchmark.models.items.1.name": "b"}}},
@@ -268,7 +293,10 @@ func aroundOne(x fields.Table, path, need string) (surroundings, bool) {
 		return s, true
 	case need == "an endpoint type that takes it":
 		taking := fields.EndpointsThat(func(t *fields.EndpointType) bool { return t.Takes(name) })
-		return surroundings{tree{"benchmark.endpoint.type": taking[0], "benchmark.datasets.0.prompts.osl": nil}, []tree{{}}}, true
+		return surroundings{
+			tree{"benchmark.endpoint.type": taking[0], "benchmark.datasets.0.prompts.osl": nil},
+			[]tree{{}},
+		}, true
 	case need == "batch_size":
 		return surroundings{tree{strings.Replace(in, "*", "0", 1) + ".batch_size": 1}, []tree{{}}}, true
 	case need == "a type that takes it":
@@ -283,10 +311,19 @@ func aroundOne(x fields.Table, path, need string) (surroundings, bool) {
 // aroundType are those of settings that only some types of their object take.
 func aroundType(path string) (surroundings, bool) {
 	duration := tree{"benchmark.phases.0.requests": nil, "benchmark.phases.0.duration": 5}
-	sampled := tree{"sweep.type": "latin_hypercube", "sweep.samples": 4, "sweep.dimensions.0.path": "concurrency", "sweep.dimensions.0.kind": "int", "sweep.dimensions.0.lo": 2, "sweep.dimensions.0.hi": 90}
+	sampled := tree{
+		"sweep.type": "latin_hypercube", "sweep.samples": 4, "sweep.dimensions.0.path": "concurrency",
+		"sweep.dimensions.0.kind": "int", "sweep.dimensions.0.lo": 2, "sweep.dimensions.0.hi": 90,
+	}
 	sobol := sampled.with(tree{"sweep.type": "sobol"})
-	searched := tree{"sweep.type": "adaptive_search", "sweep.search_space.0.path": "concurrency", "sweep.search_space.0.kind": "int", "sweep.search_space.0.lo": 2, "sweep.search_space.0.hi": 90, "sweep.max_iterations": 9}
-	published := tree{"benchmark.datasets.0": nil, "benchmark.datasets.0.type": "public", "benchmark.datasets.0.dataset": "sharegpt"}
+	searched := tree{
+		"sweep.type": "adaptive_search", "sweep.search_space.0.path": "concurrency",
+		"sweep.search_space.0.kind": "int", "sweep.search_space.0.lo": 2, "sweep.search_space.0.hi": 90, "sweep.max_iterations": 9,
+	}
+	published := tree{
+		"benchmark.datasets.0": nil, "benchmark.datasets.0.type": "public",
+		"benchmark.datasets.0.dataset": "sharegpt",
+	}
 	if kind := fields.SweepNamed("adaptive_search"); kind.Takes(strings.TrimPrefix(path, "sweep.")) {
 		return surroundings{searched, []tree{cells, sampled}}, true
 	}
@@ -465,7 +502,10 @@ func TestSaidTwice(t *testing.T) {
 	t.Parallel()
 	pool := ofFormat("random_pool")
 	const part = "benchmark.datasets.0.prompts.sequence_distribution.0."
-	pair := tree{"benchmark.datasets.0.prompts": nil, part + "isl.mean": 8, part + "osl.mean": 4, part + "probability": 100}
+	pair := tree{
+		"benchmark.datasets.0.prompts": nil, part + "isl.mean": 8,
+		part + "osl.mean": 4, part + "probability": 100,
+	}
 	for _, c := range []struct {
 		in         tree
 		one, other string
@@ -525,7 +565,10 @@ func TestEffectsFollowEndpointRows(t *testing.T) {
 			{tree{"benchmark.datasets.0.rankings": map[string]any{"passages": 3}}, row.Ranks},
 			{tree{"benchmark.tokenizer.apply_chat_template": true}, row.Templated},
 		} {
-			said := refused(t, base().with(tree{"benchmark.endpoint.type": name, "benchmark.datasets.0.prompts": nil}).with(c.set))
+			said := refused(t, base().with(tree{
+				"benchmark.endpoint.type":      name,
+				"benchmark.datasets.0.prompts": nil,
+			}).with(c.set))
 			if (len(said) == 0) != c.acts {
 				t.Errorf("%s on %s: %q, want an effect: %v", fmt.Sprint(c.set), name, said, c.acts)
 			}

@@ -66,8 +66,10 @@ type Threshold struct {
 
 // Tables says which tables are written and how.
 type Tables struct {
-	Chunks  bool     `json:"chunks"`            // default true
-	Formats []string `json:"formats,omitempty"` // parquet, arrow, csv; none said: all, but requests in Parquet and CSV, chunks, metrics and telemetry in Parquet only
+	Chunks bool `json:"chunks"` // default true
+	// parquet, arrow, csv; none said: all, but requests in Parquet and CSV,
+	// chunks, metrics and telemetry in Parquet only
+	Formats []string `json:"formats,omitempty"`
 }
 
 // Budget ends a plan early: no run is started past it.
@@ -171,15 +173,16 @@ type Model struct {
 
 // Endpoint is where requests go and in which shape.
 type Endpoint struct {
-	Label               string    `json:"label,omitempty"` // from a labelled axis; not part of a cell's identity
-	URLs                []string  `json:"urls"`
-	URLStrategy         string    `json:"url_strategy"`
-	Path                string    `json:"path,omitempty"`
-	Type                string    `json:"type"`
-	Streaming           bool      `json:"streaming"`
-	Timeout             float64   `json:"timeout"`                       // seconds for one request
-	UnreachableTimeout  *Duration `json:"unreachable_timeout,omitempty"` // without a connection; 10 s
-	StallTimeout        *Duration `json:"stall_timeout,omitempty"`       // without a sign of life while requests are under way; 600 s, 0 for never
+	Label              string    `json:"label,omitempty"` // from a labelled axis; not part of a cell's identity
+	URLs               []string  `json:"urls"`
+	URLStrategy        string    `json:"url_strategy"`
+	Path               string    `json:"path,omitempty"`
+	Type               string    `json:"type"`
+	Streaming          bool      `json:"streaming"`
+	Timeout            float64   `json:"timeout"`                       // seconds for one request
+	UnreachableTimeout *Duration `json:"unreachable_timeout,omitempty"` // without a connection; 10 s
+	// without a sign of life while requests are under way; 600 s, 0 for never
+	StallTimeout        *Duration `json:"stall_timeout,omitempty"`
 	APIKey              string    `json:"api_key,omitempty"`
 	Headers             Headers   `json:"headers"`
 	Extra               Members   `json:"extra"`            // merged into every request body
@@ -436,9 +439,10 @@ type Synthesis struct {
 
 // Phase is one stretch of load. Zero means unset for counts and limits.
 type Phase struct {
-	Name                   string        `json:"name"`
-	Kind                   string        `json:"kind"` // warmup, profiling
-	Type                   string        `json:"type"` // concurrency, poisson, gamma, constant, user_centric, fixed_schedule
+	Name string `json:"name"`
+	Kind string `json:"kind"` // warmup, profiling
+	// concurrency, poisson, gamma, constant, user_centric, fixed_schedule
+	Type                   string        `json:"type"`
 	ExcludeFromResults     bool          `json:"exclude_from_results"`
 	Requests               int64         `json:"requests,omitempty"`
 	Duration               *Duration     `json:"duration,omitempty"`

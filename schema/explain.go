@@ -40,7 +40,10 @@ func (d *Document) Explain(w io.Writer, width int, paths ...string) error {
 		switch {
 		case e.found[p]:
 		case p == "sweep" && len(d.sweep.Axes)+len(d.sweep.Scenarios) > 0:
-			e.rows = append(e.rows, [3]string{paths[i], "set", "each path shows its first value; aiperf plan lists the cells"})
+			e.rows = append(e.rows, [3]string{
+				paths[i], "set",
+				"each path shows its first value; aiperf plan lists the cells",
+			})
 		default:
 			e.rows = append(e.rows, [3]string{paths[i], "–", "not set"})
 		}
@@ -176,7 +179,8 @@ func (e *explainer) row(path string, n *source.Node) {
 	text := n.String()
 	if s, ok := n.Value.(string); ok {
 		parent, last := source.Cut(path)
-		if shown := fields.Masked(last, s, e.d.cells.index.At(parent), e.d.cells.index.At(path), e.d.cells.checker.hide); shown != s {
+		if shown := fields.Masked(last, s, e.d.cells.index.At(parent), e.d.cells.index.At(path),
+			e.d.cells.checker.hide); shown != s {
 			text = strconv.Quote(shown)
 		}
 	}

@@ -18,7 +18,8 @@ type WrongValue struct {
 func Wrong() (out []WrongValue) {
 	for i := range fields.Leaves() {
 		l := &fields.Leaves()[i]
-		path := strings.NewReplacer("benchmark.phases.*", "benchmark.profiling", "benchmark.datasets.*", "benchmark.dataset").Replace(l.Path)
+		path := strings.NewReplacer("benchmark.phases.*", "benchmark.profiling",
+			"benchmark.datasets.*", "benchmark.dataset").Replace(l.Path)
 		if path == "" || strings.ContainsAny(path, "*+") || l.Lower != "" || l.Has(fields.IsUnsupported) {
 			continue
 		}

@@ -75,9 +75,15 @@ func checkExpr(src string, names []string, wantBool bool) error {
 
 func compileExpr(src string, env any, wantBool bool) (*vm.Program, error) {
 	if at := comment.FindStringSubmatch(src); at != nil {
-		return nil, &Error{Message: at[1] + " begins a comment, which would hide the rest", Hint: "int(a / b) divides to a whole number"}
+		return nil, &Error{
+			Message: at[1] + " begins a comment, which would hide the rest",
+			Hint:    "int(a / b) divides to a whole number",
+		}
 	}
-	opts := []expr.Option{expr.Env(env), expr.DisableBuiltin("now"), expr.MaxNodes(1000), expr.Function("int", wholePart, new(func(any) int))}
+	opts := []expr.Option{
+		expr.Env(env), expr.DisableBuiltin("now"), expr.MaxNodes(1000),
+		expr.Function("int", wholePart, new(func(any) int)),
+	}
 	if wantBool {
 		opts = append(opts, expr.AsBool())
 	}
@@ -125,7 +131,10 @@ var slips = []struct {
 }{
 	{regexp.MustCompile(`^unexpected token Operator\("="\)`), "write == for equal, <= for at most"},
 	{regexp.MustCompile(`^unexpected token Operator\(">"\)`), "write != for unequal, >= for at least"},
-	{regexp.MustCompile(`^bad number syntax: "[0-9.]+[a-zA-Z]|^unexpected token (Identifier\("(ns|us|ms|s|sec|seconds|min|m|h|percent|tokens)"\)|Operator\("%"\))`), "write the number alone: each metric has its unit, times of a request are in ms (docs/metrics.md)"},
+	{
+		regexp.MustCompile(`^bad number syntax: "[0-9.]+[a-zA-Z]|^unexpected token (Identifier\("(ns|us|ms|s|sec|seconds|min|m|h|percent|tokens)"\)|Operator\("%"\))`),
+		"write the number alone: each metric has its unit, times of a request are in ms (docs/metrics.md)",
+	},
 }
 
 // SlipHint is the hint for a message of the expression library on a common slip, "" for

@@ -19,7 +19,8 @@ func TestBoundsOfFlagsHoldInFiles(t *testing.T) {
 	beyond := map[string]float64{"ge": -1, "gt": 0, "le": 1, "lt": 0}
 	dir, n := t.TempDir(), 0
 	for _, f := range boundedFlags(t) {
-		i := slices.IndexFunc(options, func(o schema.Option) bool { return slices.Contains(o.Names, strings.TrimPrefix(f.Name, "--")) })
+		i := slices.IndexFunc(options,
+			func(o schema.Option) bool { return slices.Contains(o.Names, strings.TrimPrefix(f.Name, "--")) })
 		if i < 0 || options[i].Instead != "" || options[i].Path == "" {
 			continue
 		}
@@ -39,7 +40,8 @@ func TestBoundsOfFlagsHoldInFiles(t *testing.T) {
 				}
 				n++
 				_, err := schema.Load(schema.Source{File: file, Command: "validate"})
-				if err == nil || !strings.Contains(err.Error(), "must be") && !strings.Contains(err.Error(), "expected ") {
+				if err == nil || !strings.Contains(err.Error(), "must be") &&
+					!strings.Contains(err.Error(), "expected ") {
 					t.Errorf("%s %v is refused, %s: %v in a file says %v", f.Name, value, path, value, err)
 				}
 			}
@@ -53,7 +55,8 @@ func TestBoundsOfFlagsHoldInFiles(t *testing.T) {
 // wider tells whether a file takes what the flag does not: AIPerf's files have no
 // recipes, take no cancellations as 0 percent, and ours take more trials.
 func wider(path string, value float64) bool {
-	return strings.HasPrefix(path, "sweep.recipe.") || path == "benchmark.phases.profiling.cancellation.rate" && value == 0 || path == "multi_run.num_runs" && value == 11
+	return strings.HasPrefix(path, "sweep.recipe.") || path == "benchmark.phases.profiling.cancellation.rate" &&
+		value == 0 || path == "multi_run.num_runs" && value == 11
 }
 
 // withValue is an experiment with a value at path.

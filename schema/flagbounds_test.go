@@ -51,7 +51,8 @@ func TestFlagBoundsOfAIPerf(t *testing.T) {
 			}
 			_, err := profile(append([]string{"-m", "demo-7b", f.Name, w}, beside[f.Name]...))
 			var bad schema.Errors
-			if errors.As(err, &bad); !slices.ContainsFunc(bad, func(e *schema.Error) bool { return e.Place == f.Name && saysBound(e.Message) }) {
+			if errors.As(err, &bad); !slices.ContainsFunc(bad,
+				func(e *schema.Error) bool { return e.Place == f.Name && saysBound(e.Message) }) {
 				t.Errorf("%s %s: got %v, want the flag and what it takes", f.Name, w, err)
 			}
 		}
@@ -59,7 +60,8 @@ func TestFlagBoundsOfAIPerf(t *testing.T) {
 }
 
 func saysBound(message string) bool {
-	return strings.HasPrefix(message, "must be ") || strings.HasPrefix(message, "expected a ") || strings.Contains(message, " is not ")
+	return strings.HasPrefix(message, "must be ") || strings.HasPrefix(message, "expected a ") ||
+		strings.Contains(message, " is not ")
 }
 
 // absentFlag tells whether a flag is known and not built: it has no bounds.

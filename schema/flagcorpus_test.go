@@ -239,7 +239,10 @@ func profile(argv []string) (*schema.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	return schema.Load(schema.Source{File: file, Assignments: assignments, Command: "profile", Tags: tags, Look: lookAt})
+	return schema.Load(schema.Source{
+		File: file, Assignments: assignments, Command: "profile", Tags: tags,
+		Look: lookAt,
+	})
 }
 
 // tags are the metrics of single requests that the recorded limits name.
@@ -402,7 +405,8 @@ func judge(r recordedMistake) []string {
 		err = everyCell(d)
 	}
 	switch {
-	case err == nil && (r.Verdict == "accepted" && r.LateStop == "" || r.Verdict == "ignored" && len(d.Warnings())+len(idle(d)) > 0):
+	case err == nil && (r.Verdict == "accepted" && r.LateStop == "" || r.Verdict == "ignored" &&
+		len(d.Warnings())+len(idle(d)) > 0):
 		return nil
 	case err == nil && r.Verdict == "ignored":
 		return []string{"accepted without a warning"}
@@ -463,5 +467,6 @@ func TestInferredFormat(t *testing.T) {
 // lookAt is what the program finds in a file.
 func lookAt(path string) (schema.Records, error) {
 	found, err := format.Detect(path)
-	return schema.Records{Format: found.Format, Timed: found.Timed, Count: func() int64 { return format.Count(path) }}, err
+	return schema.Records{Format: found.Format, Timed: found.Timed, Count: func() int64 { return format.Count(path) }},
+		err
 }

@@ -11,7 +11,10 @@ import (
 // Whatever the text, reading ends with a tree or with mistakes that have a
 // place; lowering and rendering what was read does not fail otherwise.
 func FuzzReadYAML(f *testing.F) {
-	for _, s := range []string{good, "a: &a [*a]", "<<: {a: 1}", "a: {b: [1, 2.5, .inf, ~, yes]}", "? [a]\n: b", "a: !!binary aGk=", "{benchmark: {phases: [{name: x}], dataset: 4, models: [{}]}}", "sweep: {runs: [{benchmark: {dataset: {isl: 1}}}]}", "\"a\\\n"} {
+	for _, s := range []string{
+		good, "a: &a [*a]", "<<: {a: 1}", "a: {b: [1, 2.5, .inf, ~, yes]}", "? [a]\n: b",
+		"a: !!binary aGk=", "{benchmark: {phases: [{name: x}], dataset: 4, models: [{}]}}", "sweep: {runs: [{benchmark: {dataset: {isl: 1}}}]}", "\"a\\\n",
+	} {
 		f.Add([]byte(s))
 	}
 	x := fields.New()
@@ -36,7 +39,10 @@ func FuzzReadYAML(f *testing.F) {
 }
 
 func FuzzExpr(f *testing.F) {
-	for _, s := range []string{"max(10*concurrency, 50)", "isl*concurrency <= 16*1024", "a.b", "[1,2][5]", "{", "repeat('a', 9)"} {
+	for _, s := range []string{
+		"max(10*concurrency, 50)", "isl*concurrency <= 16*1024", "a.b", "[1,2][5]", "{",
+		"repeat('a', 9)",
+	} {
 		f.Add(s)
 	}
 	names := map[string]any{"concurrency": int64(4), "isl": 128.0}

@@ -29,7 +29,8 @@ func TestGenerated(t *testing.T) {
 
 func fresh(t *testing.T, room, file, name, kind, rows string) {
 	t.Helper()
-	src, err := format.Source([]byte("// Code generated from the CUE schema by go generate. DO NOT EDIT.\n\npackage " + room + "\n\nvar " + name + " = []" + kind + "{\n" + rows + "}\n"))
+	src, err := format.Source([]byte("// Code generated from the CUE schema by go generate. DO NOT EDIT.\n\npackage " +
+		room + "\n\nvar " + name + " = []" + kind + "{\n" + rows + "}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,8 @@ import (
 
 // guarded is an experiment in CUE with this in the place of its body's last members.
 func guarded(above, body string) string {
-	return "package experiment\nimport \"aiperf.dev/schema\"\n" + above + "\nschema.#Experiment & {\n\tbenchmark: {\n\t\tmodel: \"demo\"\n\t\tdataset: entries: 2\n\t\t" + body + "\n\t}\n}\n"
+	return "package experiment\nimport \"aiperf.dev/schema\"\n" + above +
+		"\nschema.#Experiment & {\n\tbenchmark: {\n\t\tmodel: \"demo\"\n\t\tdataset: entries: 2\n\t\t" + body + "\n\t}\n}\n"
 }
 
 // Issue 20: a value behind a guard or a comprehension has the place where it stands

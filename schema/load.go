@@ -143,7 +143,8 @@ func without(before, found Errors) Errors {
 // read: those values themselves, what is missing, and what fields are together.
 func besides(unread, found Errors) Errors {
 	return slices.DeleteFunc(slices.Clone(found), func(e *Error) bool {
-		return len(unread) > 0 && (e.Missing || e.Ruled) || slices.ContainsFunc(unread, func(u *Error) bool { return e.Place == u.Place })
+		return len(unread) > 0 && (e.Missing || e.Ruled) || slices.ContainsFunc(unread,
+			func(u *Error) bool { return e.Place == u.Place })
 	})
 }
 
@@ -165,7 +166,8 @@ func blinded(root *source.Node, unread Errors) Errors {
 		})
 		root.Leaves("", func(_ string, n *source.Node) {
 			text, _ := n.Value.(string)
-			if strings.Contains(text, "{{") && !isOut(n) && slices.ContainsFunc(strings.FieldsFunc(text, notInName), func(w string) bool { return names[w] }) {
+			if strings.Contains(text, "{{") && !isOut(n) && slices.ContainsFunc(strings.FieldsFunc(text, notInName),
+				func(w string) bool { return names[w] }) {
 				out = append(out, &Error{Place: n.Origin.Where})
 			}
 		})
@@ -276,7 +278,8 @@ type text struct {
 func readText(src Source, watch *source.Watchdog) (text, Errors) {
 	if src.File == "" {
 		if s := src.Select; s.Package != "" || s.Expr != "" || len(s.Tags) > 0 {
-			return text{}, source.Mistake(source.Origin{Where: "the command line"}, "", "-e, -p and -t are for CUE", "name a CUE file or folder, or leave them out")
+			return text{}, source.Mistake(source.Origin{Where: "the command line"}, "", "-e, -p and -t are for CUE",
+				"name a CUE file or folder, or leave them out")
 		}
 		root := source.ObjectNode(source.Origin{Source: source.ByDefault})
 		root.Put("benchmark", source.ObjectNode(source.Origin{Source: source.ByDefault}))
@@ -306,7 +309,10 @@ func readText(src Source, watch *source.Watchdog) (text, Errors) {
 		return text{}, bad
 	}
 	root, bad := source.ReadYAML(src.File, bytes)
-	return text{root: root, notes: source.Doubts(root), bytes: bytes, copy: bytes, ending: cmp.Or(filepath.Ext(src.File), ".yaml")}, bad
+	return text{
+		root: root, notes: source.Doubts(root), bytes: bytes, copy: bytes,
+		ending: cmp.Or(filepath.Ext(src.File), ".yaml"),
+	}, bad
 }
 
 // Migrate is the text of a file brought to this program's version of the schema,

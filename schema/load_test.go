@@ -48,7 +48,16 @@ schema.#Experiment & {benchmark: {
 }}
 `
 	var flags []lower.Assignment
-	for _, f := range [][]string{{"-m", "demo"}, {"-u", "localhost:9"}, {"--streaming"}, {"--isl", "512"}, {"--osl", "64"}, {"--request-rate", "4"}, {"--benchmark-duration", "0.5"}, {"--ui", "dashboard"}} {
+	for _, f := range [][]string{
+		{"-m", "demo"},
+		{"-u", "localhost:9"},
+		{"--streaming"},
+		{"--isl", "512"},
+		{"--osl", "64"},
+		{"--request-rate", "4"},
+		{"--benchmark-duration", "0.5"},
+		{"--ui", "dashboard"},
+	} {
 		flags = append(flags, flag1(t, f[0], f[1:]...)...)
 	}
 	byFlags, err := Load(Source{Command: "profile", Assignments: flags})
@@ -66,18 +75,23 @@ schema.#Experiment & {benchmark: {
 
 func TestResolvedBenchmark(t *testing.T) {
 	t.Parallel()
-	b := resolved(t, mustLoad(t, "exp.yaml", good+"  slos: {time_to_first_token: 200}\n  artifacts: {records: false}\n")).Benchmark
-	if len(b.Phases) != 1 || b.Phases[0].Concurrency != 8 || *b.Phases[0].Duration != 120 || *b.Phases[0].GracePeriod != 20 || b.Phases[0].Kind != "profiling" {
+	b := resolved(t, mustLoad(t, "exp.yaml",
+		good+"  slos: {time_to_first_token: 200}\n  artifacts: {records: false}\n")).Benchmark
+	if len(b.Phases) != 1 || b.Phases[0].Concurrency != 8 || *b.Phases[0].Duration != 120 ||
+		*b.Phases[0].GracePeriod != 20 || b.Phases[0].Kind != "profiling" {
 		t.Errorf("phases %+v", b.Phases)
 	}
 	d := b.Datasets[0]
-	if *d.Prompts.ISL.Value != 512 || *d.Prompts.OSL.Mean != 128 || *d.Prompts.OSL.StdDev != 8 || d.Entries != 100 || d.Type != "synthetic" {
+	if *d.Prompts.ISL.Value != 512 || *d.Prompts.OSL.Mean != 128 || *d.Prompts.OSL.StdDev != 8 || d.Entries != 100 ||
+		d.Type != "synthetic" {
 		t.Errorf("dataset %+v", d)
 	}
-	if b.Endpoint.URLs[0] != "http://localhost:8000" || !b.Endpoint.Streaming || b.Endpoint.Timeout != 21600 || b.Endpoint.Type != "chat" {
+	if b.Endpoint.URLs[0] != "http://localhost:8000" || !b.Endpoint.Streaming || b.Endpoint.Timeout != 21600 ||
+		b.Endpoint.Type != "chat" {
 		t.Errorf("endpoint %+v", b.Endpoint)
 	}
-	if b.Models.Items[0].Name != "demo" || b.SLOs["time_to_first_token"] != 200 || b.Artifacts.Records != nil || b.Artifacts.Summary[0] != "json" {
+	if b.Models.Items[0].Name != "demo" || b.SLOs["time_to_first_token"] != 200 || b.Artifacts.Records != nil ||
+		b.Artifacts.Summary[0] != "json" {
 		t.Errorf("rest %+v", b)
 	}
 }
@@ -111,7 +125,8 @@ func TestSweep(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if s.Type != "grid" || s.Where != "isl < 2000" || s.Derive[0].Path != "benchmark.phases.profiling.requests" || !strings.HasSuffix(s.Derive[0].Origin.Where, "sweep.yaml:15:22") {
+	if s.Type != "grid" || s.Where != "isl < 2000" || s.Derive[0].Path != "benchmark.phases.profiling.requests" ||
+		!strings.HasSuffix(s.Derive[0].Origin.Where, "sweep.yaml:15:22") {
 		t.Errorf("%+v", s)
 	}
 	point := []lower.Assignment{
@@ -122,14 +137,17 @@ func TestSweep(t *testing.T) {
 	}
 	r := resolved(t, d, point...)
 	e := r.Benchmark.Endpoint
-	if e.Label != "candidate" || e.URLs[0] != "mock:?ttft=35ms" || e.Streaming || bytes.Contains(r.JSON, []byte("candidate")) {
+	if e.Label != "candidate" || e.URLs[0] != "mock:?ttft=35ms" || e.Streaming ||
+		bytes.Contains(r.JSON, []byte("candidate")) {
 		t.Errorf("endpoint %+v\n%s", e, r.JSON)
 	}
-	if p := r.Benchmark.Phases; len(p) != 2 || p[0].Name != "warmup" || p[0].Requests != 3 || p[1].Concurrency != 4 || *r.Benchmark.Datasets[0].Prompts.ISL.Value != 128 {
+	if p := r.Benchmark.Phases; len(p) != 2 || p[0].Name != "warmup" || p[0].Requests != 3 || p[1].Concurrency != 4 ||
+		*r.Benchmark.Datasets[0].Prompts.ISL.Value != 128 {
 		t.Errorf("phases %+v", p)
 	}
 	names, err := d.Names(point)
-	if err != nil || names["concurrency"] != int64(4) || names["isl"] != int64(128) || names["osl"] != int64(128) || names["duration"] != 120.0 {
+	if err != nil || names["concurrency"] != int64(4) || names["isl"] != int64(128) || names["osl"] != int64(128) ||
+		names["duration"] != 120.0 {
 		t.Errorf("names %v %v", names, err)
 	}
 }
@@ -147,7 +165,8 @@ func TestLabelledPrompts(t *testing.T) {
 		t.Fatalf("axis %s %s", a.Path, a.Labels)
 	}
 	chat := resolved(t, d, a.Assignment(0, source.Origin{}))
-	if p := chat.Benchmark.Datasets[0].Prompts; *p.ISL.Value != 128 || *p.OSL.Value != 32 || p.BatchSize != 3 || bytes.Contains(chat.JSON, []byte("chat\"}")) {
+	if p := chat.Benchmark.Datasets[0].Prompts; *p.ISL.Value != 128 || *p.OSL.Value != 32 || p.BatchSize != 3 ||
+		bytes.Contains(chat.JSON, []byte("chat\"}")) {
 		t.Errorf("%s", chat.JSON)
 	}
 	code := resolved(t, d, a.Assignment(1, source.Origin{}))
@@ -196,7 +215,8 @@ func TestFlagsOverSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	as := append([]lower.Assignment{set}, append(flag1(t, "--concurrency", "7,"), flag1(t, "--request-count", "10, 20,")...)...)
+	as := append([]lower.Assignment{set}, append(flag1(t, "--concurrency", "7,"),
+		flag1(t, "--request-count", "10, 20,")...)...)
 	d, err := Load(Source{File: file, Assignments: as, Command: "run"})
 	if err != nil {
 		t.Fatal(lines(err, ""))
@@ -207,7 +227,10 @@ func TestFlagsOverSweep(t *testing.T) {
 		got = append(got, fmt.Sprint(a.Name, a.Values, a.Origin.Flag))
 		givers = append(givers, a.Origin.Source)
 	}
-	if diff := cmp.Diff([]string{"isl[5 6]", "osl[16 32]datasets.default.prompts.osl.mean", "requests[10 20]request-count"}, got); diff != "" {
+	if diff := cmp.Diff([]string{
+		"isl[5 6]", "osl[16 32]datasets.default.prompts.osl.mean",
+		"requests[10 20]request-count",
+	}, got); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]source.Giver{source.ByFile, source.BySet, source.ByFlag}, givers); diff != "" {
@@ -230,7 +253,8 @@ func TestScenarios(t *testing.T) {
 	if len(s) != 2 || s[0].Name != "low" || s[1].Name != "scenario_1" {
 		t.Fatalf("%+v", s)
 	}
-	if p := resolved(t, d, s[0].Assignments...).Benchmark.Phases; len(p) != 1 || p[0].Concurrency != 1 || *p[0].Duration != 120 {
+	if p := resolved(t, d, s[0].Assignments...).Benchmark.Phases; len(p) != 1 ||
+		p[0].Concurrency != 1 || *p[0].Duration != 120 {
 		t.Errorf("low %+v", p)
 	}
 	b := resolved(t, d, s[1].Assignments...).Benchmark
@@ -241,7 +265,8 @@ func TestScenarios(t *testing.T) {
 
 func TestTemplates(t *testing.T) {
 	t.Parallel()
-	text := strings.NewReplacer("concurrency: 8", `concurrency: "{{ n * 2 }}", rate_ramp: null`, "isl: 512", `isl: "{{ phases.profiling.concurrency * 100 }}"`, "model: demo", "model: ${MODEL:demo}-${X}").Replace(good)
+	text := strings.NewReplacer("concurrency: 8", `concurrency: "{{ n * 2 }}", rate_ramp: null`, "isl: 512",
+		`isl: "{{ phases.profiling.concurrency * 100 }}"`, "model: demo", "model: ${MODEL:demo}-${X}").Replace(good)
 	file := write(t, "t.yaml", "variables: {n: 3}\n"+text+"sweep: {parameters: {variables.n: [3, 5]}}\n")
 	env := func(k string) (string, bool) { return "7b", k == "X" }
 	d, err := Load(Source{File: file, Env: env, Command: "run"})
@@ -250,7 +275,8 @@ func TestTemplates(t *testing.T) {
 	}
 	for i, want := range []int{6, 10} {
 		b := resolved(t, d, d.Sweep().Axes[0].Assignment(i, source.Origin{})).Benchmark
-		if b.Phases[0].Concurrency != want || *b.Datasets[0].Prompts.ISL.Value != float64(want*100) || b.Models.Items[0].Name != "demo-7b" {
+		if b.Phases[0].Concurrency != want || *b.Datasets[0].Prompts.ISL.Value != float64(want*100) ||
+			b.Models.Items[0].Name != "demo-7b" {
 			t.Errorf("cell %d: %+v", i, b)
 		}
 	}
@@ -268,7 +294,8 @@ func TestTemplates(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	file := write(t, "e.yaml", strings.Replace(good, "streaming: true", "streaming: true, apiKey: hunter2, headers: {Authorization: Bearer abc, X-Run: one}, type: CHAT", 1)+"sweep: {parameters: {concurrency: [8, 16]}}\n")
+	file := write(t, "e.yaml", strings.Replace(good, "streaming: true",
+		"streaming: true, apiKey: hunter2, headers: {Authorization: Bearer abc, X-Run: one}, type: CHAT", 1)+"sweep: {parameters: {concurrency: [8, 16]}}\n")
 	as := append(flag1(t, "--isl", "64"), flag1(t, "-u", "http://me:pw@h:1")...)
 	d, err := Load(Source{File: file, Assignments: as, Command: "run"})
 	if err != nil {
@@ -309,7 +336,8 @@ func TestExplain(t *testing.T) {
 	if err := d.Explain(&b, 0, "isl"); err != nil || strings.Count(b.String(), "\n") != 2 {
 		t.Errorf("explain isl: %v\n%s", err, b.String())
 	}
-	if err := d.Explain(&b, 0, "endpoint.tpye"); err == nil || lines(err, "") != "endpoint.tpye: unknown field | did you mean type?" {
+	if err := d.Explain(&b, 0, "endpoint.tpye"); err == nil ||
+		lines(err, "") != "endpoint.tpye: unknown field | did you mean type?" {
 		t.Errorf("explain endpoint.tpye: %v", err)
 	}
 }
@@ -317,12 +345,14 @@ func TestExplain(t *testing.T) {
 // What derive computes has its expression as its origin.
 func TestExplainDerived(t *testing.T) {
 	t.Parallel()
-	d := mustLoad(t, "e.yaml", strings.Replace(good, "duration: 2m, gracePeriod: 20", "seamless: false", 1)+"sweep: {parameters: {isl: [3]}, derive: {requests: \"max(10*concurrency, 50) + isl\"}}\n")
+	d := mustLoad(t, "e.yaml", strings.Replace(good, "duration: 2m, gracePeriod: 20", "seamless: false",
+		1)+"sweep: {parameters: {isl: [3]}, derive: {requests: \"max(10*concurrency, 50) + isl\"}}\n")
 	var b bytes.Buffer
 	if err := d.Explain(&b, 0, "requests"); err != nil {
 		t.Fatal(lines(err, ""))
 	}
-	if got := strings.Join(strings.Fields(b.String()), " "); !strings.HasPrefix(got, "benchmark.phases.profiling.requests 83 ") || !strings.HasSuffix(got, "(max(10*concurrency, 50) + isl)") {
+	if got := strings.Join(strings.Fields(b.String()), " "); !strings.HasPrefix(got,
+		"benchmark.phases.profiling.requests 83 ") || !strings.HasSuffix(got, "(max(10*concurrency, 50) + isl)") {
 		t.Error(got)
 	}
 }
@@ -335,7 +365,8 @@ func TestUnsupportedInSweeps(t *testing.T) {
 		"{parameters: {\"phases.profiling.adaptive_scale_base_step\": [1, 2], concurrency: [1, 2]}}": "u.yaml:7:22: benchmark.phases.profiling.adaptive_scale_base_step: not supported yet",
 	} {
 		d := mustLoad(t, "u.yaml", good+"sweep: "+sweep+"\n")
-		if got := lines(d.Unsupported(), filepath.Dir(d.cells.src.File)); !strings.HasPrefix(got, want+" | ") && !strings.Contains(got, "\n"+want+" | ") {
+		if got := lines(d.Unsupported(), filepath.Dir(d.cells.src.File)); !strings.HasPrefix(got, want+" | ") &&
+			!strings.Contains(got, "\n"+want+" | ") {
 			t.Errorf("%s\n got %s\nwant %s", sweep, got, want)
 		}
 	}
@@ -345,7 +376,8 @@ func TestUnsupportedInSweeps(t *testing.T) {
 // is named with what to do instead.
 func TestUnsupported(t *testing.T) {
 	t.Parallel()
-	text := strings.NewReplacer("  dataset:", "  gpu_telemetry: {enabled: false, collector: DCGM}\n  mlflow: {experiment: aiperf}\n  wandb: {project: p}\n  server_metrics: {enabled: true, discovery: {mode: kubernetes}}\n  dataset:").Replace(good)
+	text := strings.NewReplacer("  dataset:",
+		"  gpu_telemetry: {enabled: false, collector: DCGM}\n  mlflow: {experiment: aiperf}\n  wandb: {project: p}\n  server_metrics: {enabled: true, discovery: {mode: kubernetes}}\n  dataset:").Replace(good)
 	d := mustLoad(t, "u.yaml", text)
 	got := lines(d.Unsupported(), filepath.Dir(d.cells.src.File))
 	want := "u.yaml:7:20: benchmark.wandb: not supported yet | wandb.log_artifact(DIR) files a result directory\n" +
@@ -367,8 +399,10 @@ verdict: {client_cpu: {warn: 0.5}}
 tables: {chunks: false, formats: [csv]}
 `)
 	e := d.Envelope()
-	if e.Name != "isl-by-concurrency" || e.MultiRun.NumRuns != 5 || e.MultiRun.ConfidenceLevel != 0.95 || *e.RandomSeed != 7 ||
-		e.Gates[0] != "error_rate == 0" || *e.Budget.Time != 7200 || *e.Budget.Requests != 1000 || *e.Verdict["client_cpu"].Warn != 0.5 || e.Tables.Chunks || e.Tables.Formats[0] != "csv" {
+	if e.Name != "isl-by-concurrency" || e.MultiRun.NumRuns != 5 ||
+		e.MultiRun.ConfidenceLevel != 0.95 || *e.RandomSeed != 7 ||
+		e.Gates[0] != "error_rate == 0" || *e.Budget.Time != 7200 || *e.Budget.Requests != 1000 ||
+		*e.Verdict["client_cpu"].Warn != 0.5 || e.Tables.Chunks || e.Tables.Formats[0] != "csv" {
 		js, _ := json.Marshal(e)
 		t.Errorf("%s", js)
 	}
@@ -376,7 +410,10 @@ tables: {chunks: false, formats: [csv]}
 
 func TestDurations(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]float64{"90": 90, "1.5s": 1.5, "90 sec": 90, "2m": 120, "2 min": 120, "1h": 3600, "1hr": 3600, "0.5hour": 1800, "250ms": 0.25, "INF": math.Inf(1)} {
+	for in, want := range map[string]float64{
+		"90": 90, "1.5s": 1.5, "90 sec": 90, "2m": 120, "2 min": 120, "1h": 3600,
+		"1hr": 3600, "0.5hour": 1800, "250ms": 0.25, "INF": math.Inf(1),
+	} {
 		if got, ok := fields.Seconds(in); !ok || got != want {
 			t.Errorf("seconds(%q) = %v, %v; want %v", in, got, ok, want)
 		}
@@ -394,7 +431,8 @@ func TestBombs(t *testing.T) {
 	lol := "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
 	for c := 'b'; c <= 'k'; c++ {
 		p := string(c - 1)
-		lol += fmt.Sprintf("%c: &%c [*%s, *%s, *%s, *%s, *%s, *%s, *%s, *%s, *%s, *%s]\n", c, c, p, p, p, p, p, p, p, p, p, p)
+		lol += fmt.Sprintf("%c: &%c [*%s, *%s, *%s, *%s, *%s, *%s, *%s, *%s, *%s, *%s]\n", c, c, p, p, p, p, p, p, p, p,
+			p, p)
 	}
 	for name, c := range map[string]struct{ file, text, want string }{
 		"aliases":   {"b.yaml", lol, "more than 200000 values once aliases are expanded"},
@@ -418,7 +456,10 @@ func TestBombs(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	for file, want := range map[string]string{dir: dir + ": is a directory, not an experiment file", dir + "/none.yaml": dir + "/none.yaml: no such file"} {
+	for file, want := range map[string]string{
+		dir:                dir + ": is a directory, not an experiment file",
+		dir + "/none.yaml": dir + "/none.yaml: no such file",
+	} {
 		if _, err := Load(Source{File: file}); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", file, err, want)
 		}
@@ -428,11 +469,15 @@ func TestBombs(t *testing.T) {
 // YAML anchors and merges, and every value kind, come out as data.
 func TestYAML(t *testing.T) {
 	t.Parallel()
-	n, bad := source.ReadYAML("y.yaml", []byte("base: &b {a: 1, b: .5, c: -.inf, d: 0x1f}\nm:\n  <<: *b\n  a: 2\n  t: yes\n  n: ~\n  f: 1_000.5\n  s: '1'\n"))
+	n, bad := source.ReadYAML("y.yaml",
+		[]byte("base: &b {a: 1, b: .5, c: -.inf, d: 0x1f}\nm:\n  <<: *b\n  a: 2\n  t: yes\n  n: ~\n  f: 1_000.5\n  s: '1'\n"))
 	if bad != nil {
 		t.Fatal(bad)
 	}
-	want := map[string]any{"a": int64(2), "b": 0.5, "c": math.Inf(-1), "d": int64(31), "t": "yes", "n": nil, "f": 1000.5, "s": "1"}
+	want := map[string]any{
+		"a": int64(2), "b": 0.5, "c": math.Inf(-1), "d": int64(31), "t": "yes", "n": nil,
+		"f": 1000.5, "s": "1",
+	}
 	if diff := cmp.Diff(want, n.Get("m").Plain()); diff != "" {
 		t.Error(diff)
 	}
@@ -471,7 +516,8 @@ func TestParseSet(t *testing.T) {
 			t.Errorf("ParseSet(%q) = %v", in, a)
 		}
 	}
-	got := said(t, "x.yaml", good, lower.Assign(fields.Canonical("concurency"), int64(1), source.Origin{Source: source.BySet, Where: "--set concurency"}))
+	got := said(t, "x.yaml", good, lower.Assign(fields.Canonical("concurency"), int64(1),
+		source.Origin{Source: source.BySet, Where: "--set concurency"}))
 	if got != "--set concurency: unknown field concurency | did you mean concurrency?" {
 		t.Error(got)
 	}
@@ -484,11 +530,13 @@ func TestVendorAndPrint(t *testing.T) {
 		t.Fatal(err)
 	}
 	src, err := os.ReadFile(filepath.Join(dir, "cue.mod/pkg/aiperf.dev/schema/phase.cue"))
-	if err != nil || !bytes.HasPrefix(src, []byte("// Copied by aiperf")) || !bytes.Contains(src, []byte("gracePeriod?:")) {
+	if err != nil || !bytes.HasPrefix(src, []byte("// Copied by aiperf")) ||
+		!bytes.Contains(src, []byte("gracePeriod?:")) {
 		t.Errorf("%v %.80s", err, src)
 	}
 	// A vendored copy beside the experiment changes nothing.
-	if err := os.WriteFile(filepath.Join(dir, "e.cue"), []byte("package e\nimport \"aiperf.dev/schema\"\nschema.#Experiment & {benchmark: {model: \"m\", endpoint: url: \"mock:\", dataset: {isl: 4}, phases: {requests: 1}}}\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "e.cue"),
+		[]byte("package e\nimport \"aiperf.dev/schema\"\nschema.#Experiment & {benchmark: {model: \"m\", endpoint: url: \"mock:\", dataset: {isl: 4}, phases: {requests: 1}}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d, err := Load(Source{File: filepath.Join(dir, "e.cue"), Command: "run"})
@@ -519,7 +567,8 @@ func TestJSONSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	phase := doc.Defs["Phase"].Properties
-	if doc.ID == "" || phase["grace_period"] == nil || phase["gracePeriod"] == nil || phase["seamless"]["default"] != false {
+	if doc.ID == "" || phase["grace_period"] == nil || phase["gracePeriod"] == nil ||
+		phase["seamless"]["default"] != false {
 		t.Errorf("$id %q, phase %v", doc.ID, phase["seamless"])
 	}
 	if !bytes.Contains(js, []byte(`[{][{%]`)) || bytes.Contains(js, []byte("#rules")) {

@@ -61,10 +61,14 @@ func TestMembersAreAsTheUserHasThem(t *testing.T) {
 		if got := r.Benchmark.Endpoint.Extra.String(); got != body {
 			t.Errorf("%s: extra\n got %s\nwant %s", name, got, body)
 		}
-		if got := r.Benchmark.Endpoint.Headers; len(got) != 3 || got[0].Name != "X-Zone" || got[1].Name != "accept-Language" || got[2].Name != "X-Api" {
+		if got := r.Benchmark.Endpoint.Headers; len(got) != 3 || got[0].Name != "X-Zone" ||
+			got[1].Name != "accept-Language" || got[2].Name != "X-Api" {
 			t.Errorf("%s: headers %v", name, got)
 		}
-		for what, text := range map[string][]byte{"resolved": r.JSON, "as AIPerf's": OnlyAIPerf(r.AsAIPerf()), "given": r.Given} {
+		for what, text := range map[string][]byte{
+			"resolved": r.JSON, "as AIPerf's": OnlyAIPerf(r.AsAIPerf()),
+			"given": r.Given,
+		} {
 			var shown Benchmark
 			if err := json.Unmarshal(text, &shown); err != nil {
 				t.Fatal(err)
@@ -101,7 +105,8 @@ func TestNothingFollowsFromWhatCannotBeRead(t *testing.T) {
 		{"what does not follow", "n: 99999999999999999999", "0", "x.yaml:1:16: whole number 99999999999999999999 is out of range | in quotes it is a text\nx.yaml:2:131: benchmark.phases.concurrency: must be at least 1, got 0"},
 		{"a template that reads another one", "n: 99999999999999999999, one: 1", `"{{ one - 1 }}"`, "x.yaml:1:16: whole number 99999999999999999999 is out of range | in quotes it is a text\nx.yaml:2:131: benchmark.phases.concurrency: must be at least 1, got 0"},
 	} {
-		file := write(t, "x.yaml", "variables: {"+c.variables+"}\nbenchmark: {model: m, endpoint: {url: 'h:1'}, dataset: {prompts: {isl: 4}}, phases: {type: concurrency, requests: 1, concurrency: "+c.concurrency+"}}\n")
+		file := write(t, "x.yaml", "variables: {"+c.variables+
+			"}\nbenchmark: {model: m, endpoint: {url: 'h:1'}, dataset: {prompts: {isl: 4}}, phases: {type: concurrency, requests: 1, concurrency: "+c.concurrency+"}}\n")
 		_, err := Load(Source{File: file, Command: "run", Env: func(string) (string, bool) { return "", false }})
 		if err == nil {
 			t.Errorf("%s: no mistake", c.name)
@@ -121,7 +126,8 @@ func TestNumbersThatCannotBeSent(t *testing.T) {
 		"[1, {b: -.inf}]":      `x.yaml:1:56: benchmark.endpoint.extra.a.1.b: JSON has no infinite numbers, so it cannot be sent`,
 		"99999999999999999999": `x.yaml:1:48: whole number 99999999999999999999 is out of range`,
 	} {
-		file := write(t, "x.yaml", "benchmark: {model: m, endpoint: {url: h, extra: {a: "+value+"}}, dataset: {prompts: {isl: 4}}, phases: {type: concurrency, concurrency: 1, requests: 1}}")
+		file := write(t, "x.yaml", "benchmark: {model: m, endpoint: {url: h, extra: {a: "+value+
+			"}}, dataset: {prompts: {isl: 4}}, phases: {type: concurrency, concurrency: 1, requests: 1}}")
 		_, err := Load(Source{File: file, Command: "run"})
 		if err == nil || !strings.Contains(lines(err, ""), want[strings.Index(want, ": ")+2:]) {
 			t.Errorf("%s: %v, want %s", value, err, want)

@@ -115,7 +115,8 @@ func TestMistakes(t *testing.T) {
 // Unknown keys come first, then all values.
 func TestAllMistakesAtOnce(t *testing.T) {
 	t.Parallel()
-	bad := strings.NewReplacer("streaming", "streming", "stddev", "stdev", "concurrency: 8", "concurrency: 0").Replace(good)
+	bad := strings.NewReplacer("streaming", "streming", "stddev", "stdev",
+		"concurrency: 8", "concurrency: 0").Replace(good)
 	want := "exp.yaml:4:37: benchmark.endpoint.streming: unknown field | did you mean streaming?\n" +
 		"exp.yaml:5:40: benchmark.dataset.osl.stdev: unknown field | did you mean stddev?\n" +
 		"exp.yaml:6:47: benchmark.profiling.concurrency: must be at least 1, got 0"
@@ -135,11 +136,19 @@ func TestAllMistakesAtOnce(t *testing.T) {
 func TestMistakesNameFlags(t *testing.T) {
 	t.Parallel()
 	var flags []lower.Assignment
-	for _, f := range [][2]string{{"--concurrency", "0"}, {"--endpoint-type", "chatt"}, {"--isl", "-1"}, {"--request-timeout-seconds", "abc"}} {
+	for _, f := range [][2]string{
+		{"--concurrency", "0"},
+		{"--endpoint-type", "chatt"},
+		{"--isl", "-1"},
+		{"--request-timeout-seconds", "abc"},
+	} {
 		flags = append(flags, flag1(t, f[0], f[1])...)
 	}
 	got := said(t, "exp.yaml", good, flags...)
-	for i, want := range []string{"--endpoint-type: \"chatt\" is not one of", "--request-timeout-seconds: expected a number, got text \"abc\"", "--isl: must be at least 0, got -1", "--concurrency: must be at least 1, got 0"} {
+	for i, want := range []string{
+		"--endpoint-type: \"chatt\" is not one of",
+		"--request-timeout-seconds: expected a number, got text \"abc\"", "--isl: must be at least 0, got -1", "--concurrency: must be at least 1, got 0",
+	} {
 		if lines := strings.Split(got, "\n"); i >= len(lines) || !strings.HasPrefix(lines[i], want) {
 			t.Errorf("line %d of\n%s\nwant %s…", i, got, want)
 		}
@@ -206,7 +215,8 @@ schema.#Experiment & {
 // wrong elsewhere; what the axis may have given is not asked for.
 func TestUnknownFieldsHideNothing(t *testing.T) {
 	t.Parallel()
-	bad := strings.NewReplacer("streaming: true", "streming: true, timeout: -3", "benchmark:", "sweep: {parameters: {durationn: [1, 2]}}\nbenchmark:").Replace(good)
+	bad := strings.NewReplacer("streaming: true", "streming: true, timeout: -3", "benchmark:",
+		"sweep: {parameters: {durationn: [1, 2]}}\nbenchmark:").Replace(good)
 	want := "exp.yaml:5:37: benchmark.endpoint.streming: unknown field | did you mean streaming?\n" +
 		"exp.yaml:2:22: sweep.parameters.durationn: unknown field | did you mean duration?\n" +
 		"exp.yaml:5:62: benchmark.endpoint.timeout: must be above 0, got -3"
@@ -222,7 +232,8 @@ func TestUnknownFieldsHideNothing(t *testing.T) {
 func TestNameOfAListedObject(t *testing.T) {
 	t.Parallel()
 	want := `x.yaml:2:10: phases.profiling: unknown field | the name stands inside: phases: [{name: "profiling", …}]`
-	if got := said(t, "x.yaml", "model: m\nphases: {profiling: {type: poisson, rate: 3}}\n"); !strings.HasPrefix(got, want) {
+	if got := said(t, "x.yaml", "model: m\nphases: {profiling: {type: poisson, rate: 3}}\n"); !strings.HasPrefix(got,
+		want) {
 		t.Errorf(" got %s\nwant %s", got, want)
 	}
 }
@@ -241,7 +252,8 @@ func TestRulesKnowAFlagHoweverItIsTyped(t *testing.T) {
 			}
 		}
 		_, err := Load(Source{Assignments: as, Command: "profile"})
-		if want := "--user-centric-rate and --request-rate say two rates"; err == nil || !strings.Contains(err.Error(), want) {
+		if want := "--user-centric-rate and --request-rate say two rates"; err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("--%s beside --request-rate: %v, want %q", name, err, want)
 		}
 	}

@@ -109,10 +109,12 @@ var (
 		return unless(v.cells > 1, " on a single cell (sweep makes several)")
 	}}
 	severalTrials = &need{name: "several trials", plan: func(v *planView) lack {
-		return must(v.experiment.MultiRun.NumRuns > 1, "needs several trials", "say how many there are at most: multi_run.num_runs (--num-profile-runs)")
+		return must(v.experiment.MultiRun.NumRuns > 1, "needs several trials",
+			"say how many there are at most: multi_run.num_runs (--num-profile-runs)")
 	}}
 	severalTrialsOfCells = &need{name: "several cells with several trials", plan: func(v *planView) lack {
-		return unless(v.cells > 1 && v.experiment.MultiRun.NumRuns > 1, " without several cells that have several trials (--num-profile-runs)")
+		return unless(v.cells > 1 && v.experiment.MultiRun.NumRuns > 1,
+			" without several cells that have several trials (--num-profile-runs)")
 	}}
 	gated = &need{name: "gates", plan: func(v *planView) lack {
 		return unless(len(v.experiment.Gates) > 0, " without gates (--gate)")
@@ -145,14 +147,17 @@ var (
 		return w
 	}}
 	streaming = &need{name: "streaming", cell: func(v *view) lack {
-		return must(v.body.Endpoint.Streaming, "needs a streaming endpoint", "set endpoint.streaming: true (--streaming)")
+		return must(v.body.Endpoint.Streaming, "needs a streaming endpoint",
+			"set endpoint.streaming: true (--streaming)")
 	}}
-	legacy     = of("an endpoint type that knows max_tokens and max_completion_tokens", func(t *fields.EndpointType) bool { return t.LegacyMaxTokens }, "")
+	legacy = of("an endpoint type that knows max_tokens and max_completion_tokens",
+		func(t *fields.EndpointType) bool { return t.LegacyMaxTokens }, "")
 	usageAsked = &need{name: "streaming, on an endpoint type that is asked for usage", cell: func(v *view) lack {
 		if !v.body.Endpoint.Streaming {
 			return lack{why: " without streaming (--streaming)"}
 		}
-		return lacking(v, func(t *fields.EndpointType) bool { return t.UsageAsked }, ", whose streams are not asked for usage")
+		return lacking(v, func(t *fields.EndpointType) bool { return t.UsageAsked },
+			", whose streams are not asked for usage")
 	}}
 	ofEndpoint = &need{name: "an endpoint type that takes it", cell: func(v *view) lack {
 		return lacking(v, func(t *fields.EndpointType) bool { return t.Takes(v.name) }, "")
@@ -174,7 +179,8 @@ var (
 		return unless(v.anyURL("https") || v.anyURL("grpcs"), " without TLS: no address is https or grpcs")
 	}}
 	overHTTP = &need{name: "an address that is not gRPC's", cell: func(v *view) lack {
-		return unless(slices.ContainsFunc(v.body.Endpoint.URLs, func(u string) bool { return !strings.HasPrefix(u, "grpc") }), " on gRPC, which is HTTP/2")
+		return unless(slices.ContainsFunc(v.body.Endpoint.URLs,
+			func(u string) bool { return !strings.HasPrefix(u, "grpc") }), " on gRPC, which is HTTP/2")
 	}}
 	keyed = &need{name: "no header that carries a key of its own", cell: func(v *view) lack {
 		carries := "Authorization"
@@ -191,12 +197,18 @@ var (
 	called = &need{name: "call", cell: func(v *view) lack {
 		return unless(v.object.Get("call") != nil, " without a call: a command has its arguments")
 	}}
-	templated = &need{name: "an endpoint type whose server applies the model's chat template", cell: func(v *view) lack {
-		if t := v.endpoint(); t != nil && !t.Templated {
-			return lack{why: "endpoint type " + t.Name + " gets no chat template", hint: "leave it out, or use type chat", hard: true}
-		}
-		return acts
-	}}
+	templated = &need{
+		name: "an endpoint type whose server applies the model's chat template",
+		cell: func(v *view) lack {
+			if t := v.endpoint(); t != nil && !t.Templated {
+				return lack{
+					why:  "endpoint type " + t.Name + " gets no chat template",
+					hint: "leave it out, or use type chat", hard: true,
+				}
+			}
+			return acts
+		},
+	}
 )
 
 // lengthMembers are how APIs call the length of an answer in a request.
@@ -218,7 +230,10 @@ var (
 				return acts
 			}
 		}
-		return lack{why: "cannot be combined with a fixed schedule, whose records say their order", hint: "drop it, or use --no-fixed-schedule", hard: true}
+		return lack{
+			why:  "cannot be combined with a fixed schedule, whose records say their order",
+			hint: "drop it, or use --no-fixed-schedule", hard: true,
+		}
 	}}
 	made = &need{name: "synthetic data", cell: func(v *view) lack {
 		return unless(v.dataset.Made(), " on requests that are recorded")
@@ -226,13 +241,16 @@ var (
 	madeText = &need{name: "synthetic data, and an endpoint type that takes text", cell: func(v *view) lack {
 		return first(v, made, textTaken)
 	}}
-	textTaken   = of("an endpoint type that takes text", func(t *fields.EndpointType) bool { return t.Text }, ", which takes no text")
+	textTaken = of("an endpoint type that takes text", func(t *fields.EndpointType) bool { return t.Text },
+		", which takes no text")
 	madeLengths = &need{name: "synthetic data, and an endpoint type that takes text", cell: func(v *view) lack {
 		return first(v, made, textTaken, unranked)
 	}}
-	unranked = of("an endpoint type that does not rank", func(t *fields.EndpointType) bool { return !t.Ranks }, ", whose queries and passages have lengths of their own (rankings)")
+	unranked = of("an endpoint type that does not rank", func(t *fields.EndpointType) bool { return !t.Ranks },
+		", whose queries and passages have lengths of their own (rankings)")
 	unpaired = &need{name: "no sequence_distribution", cell: func(v *view) lack {
-		return unless(len(v.dataset.Prompts.Pairs) == 0, " beside sequence_distribution, which says all lengths (--seq-dist)")
+		return unless(len(v.dataset.Prompts.Pairs) == 0,
+			" beside sequence_distribution, which says all lengths (--seq-dist)")
 	}}
 	unsaid = &need{name: "no length in extra", cell: func(v *view) lack {
 		for _, m := range v.body.Endpoint.Extra {
@@ -242,14 +260,21 @@ var (
 		}
 		return acts
 	}}
-	tokens       = of("an endpoint type that answers with tokens", func(t *fields.EndpointType) bool { return t.Tokens }, ", which produces no tokens")
-	inputLength  = &need{name: "synthetic data, an endpoint type that takes text, and no sequence_distribution", cell: func(v *view) lack { return first(v, madeLengths, unpaired) }}
-	outputLength = &need{name: "an endpoint type that answers with tokens, and no sequence_distribution or length in extra", cell: func(v *view) lack {
-		if f := v.format(); f != nil && f.Verbatim {
-			return lack{why: " on records of the format " + f.Name + ", which are sent as they are"}
-		}
-		return first(v, tokens, unpaired, unsaid)
-	}}
+	tokens = of("an endpoint type that answers with tokens",
+		func(t *fields.EndpointType) bool { return t.Tokens }, ", which produces no tokens")
+	inputLength = &need{
+		name: "synthetic data, an endpoint type that takes text, and no sequence_distribution",
+		cell: func(v *view) lack { return first(v, madeLengths, unpaired) },
+	}
+	outputLength = &need{
+		name: "an endpoint type that answers with tokens, and no sequence_distribution or length in extra",
+		cell: func(v *view) lack {
+			if f := v.format(); f != nil && f.Verbatim {
+				return lack{why: " on records of the format " + f.Name + ", which are sent as they are"}
+			}
+			return first(v, tokens, unpaired, unsaid)
+		},
+	}
 	batched = &need{name: "synthetic data, and an endpoint type that takes text", cell: func(v *view) lack {
 		if w := pooledOnly(v, "prompt_batch_size"); w != acts {
 			return w
@@ -262,7 +287,10 @@ var (
 		}
 		return first(v, textTaken)
 	}}
-	spread      = &need{name: "synthetic data, and no sequence_distribution", cell: func(v *view) lack { return first(v, madeLengths, unpaired) }}
+	spread = &need{
+		name: "synthetic data, and no sequence_distribution",
+		cell: func(v *view) lack { return first(v, madeLengths, unpaired) },
+	}
 	spreadStyle = &need{name: "random_range_ratio", cell: func(v *view) lack {
 		if v.dataset.Prompts.RandomRange == "" {
 			return lack{why: " without random_range_ratio (--random-range-ratio)"}
@@ -274,7 +302,8 @@ var (
 			return acts
 		}
 		if t := v.endpoint(); t != nil && !t.System {
-			return lack{why: "cannot be combined with an endpoint of type " + t.Name + ", whose requests hold no history", hint: "use conversations of one turn", hard: true}
+			return lack{why: "cannot be combined with an endpoint of type " + t.Name +
+				", whose requests hold no history", hint: "use conversations of one turn", hard: true}
 		}
 		return acts
 	}}
@@ -293,15 +322,21 @@ var (
 		}
 		return first(v, severalTurns)
 	}}
-	systemPrompt = &need{name: "an endpoint type that takes a system prompt, and records that take one", cell: func(v *view) lack {
-		if w := first(v, systemPlace); w != acts || v.dataset.Made() {
-			return w
-		}
-		return takenByFormat(v, false)
-	}}
+	systemPrompt = &need{
+		name: "an endpoint type that takes a system prompt, and records that take one",
+		cell: func(v *view) lack {
+			if w := first(v, systemPlace); w != acts || v.dataset.Made() {
+				return w
+			}
+			return takenByFormat(v, false)
+		},
+	}
 	systemPlace = &need{name: "an endpoint type that takes a system prompt", cell: func(v *view) lack {
 		if t := v.endpoint(); t != nil && !t.System {
-			return lack{why: "cannot be combined with an endpoint of type " + t.Name + ", which has no place for it", hint: "use an endpoint type that takes a system prompt, such as chat", hard: true}
+			return lack{
+				why:  "cannot be combined with an endpoint of type " + t.Name + ", which has no place for it",
+				hint: "use an endpoint type that takes a system prompt, such as chat", hard: true,
+			}
 		}
 		return acts
 	}}
@@ -315,17 +350,24 @@ var (
 		if t := v.endpoint(); t != nil && !ranks(t) {
 			return lack{
 				why:  "cannot be combined with an endpoint of type " + t.Name + ", which ranks nothing",
-				hint: "use one of " + strings.Join(fields.EndpointsThat(ranks), ", ") + " (--endpoint-type)", hard: true,
+				hint: "use one of " + strings.Join(fields.EndpointsThat(ranks), ", ") + " (--endpoint-type)",
+				hard: true,
 			}
 		}
 		return acts
 	}}
-	ofFormat     = &need{name: "records of a format that takes it", cell: func(v *view) lack { return takenByFormat(v, false) }}
-	ofFormatOnly = &need{name: "records of a format that takes it", cell: func(v *view) lack { return takenByFormat(v, true) }}
-	imagesTaken  = carried("images", "image_batch_size", func(t *fields.EndpointType) bool { return t.Images })
-	audioTaken   = carried("audio", "audio_batch_size", func(t *fields.EndpointType) bool { return t.Audio })
-	videoTaken   = carried("video", "video_batch_size", func(t *fields.EndpointType) bool { return t.Video })
-	fromFolder   = &need{name: "a folder of images as source", cell: func(v *view) lack {
+	ofFormat = &need{
+		name: "records of a format that takes it",
+		cell: func(v *view) lack { return takenByFormat(v, false) },
+	}
+	ofFormatOnly = &need{
+		name: "records of a format that takes it",
+		cell: func(v *view) lack { return takenByFormat(v, true) },
+	}
+	imagesTaken = carried("images", "image_batch_size", func(t *fields.EndpointType) bool { return t.Images })
+	audioTaken  = carried("audio", "audio_batch_size", func(t *fields.EndpointType) bool { return t.Audio })
+	videoTaken  = carried("video", "video_batch_size", func(t *fields.EndpointType) bool { return t.Video })
+	fromFolder  = &need{name: "a folder of images as source", cell: func(v *view) lack {
 		if w := first(v, counted("images", "--image-batch-size")); w != acts {
 			return w
 		}
@@ -380,7 +422,8 @@ func takenByFormat(v *view, strict bool) lack {
 			return lack{why: why}
 		}
 		return lack{why: noEffect + why, hard: true, hint: takingHint(taking)}
-	case f == nil && v.dataset.Dataset != "" && !slices.ContainsFunc(taking, func(f *fields.DatasetFormat) bool { return !f.Trace }):
+	case f == nil && v.dataset.Dataset != "" && !slices.ContainsFunc(taking,
+		func(f *fields.DatasetFormat) bool { return !f.Trace }):
 		return lack{why: " on records of the published set " + v.dataset.Dataset}
 	}
 	return acts
@@ -399,7 +442,8 @@ func takingHint(formats []*fields.DatasetFormat) string {
 	for _, f := range formats[:min(len(formats), 4)] {
 		names = append(names, f.Name)
 	}
-	return "drop it, or give " + recordsOf(formats) + " that takes it, such as " + strings.Join(names, ", ") + " (--custom-dataset-type)"
+	return "drop it, or give " + recordsOf(formats) + " that takes it, such as " + strings.Join(names, ", ") +
+		" (--custom-dataset-type)"
 }
 
 // pooledOnly: a file's records are put together only where they are a pool.
@@ -414,7 +458,10 @@ func pooledOnly(v *view, field string) lack {
 	case f.Takes(field):
 		return lack{why: "is " + field + " for records of a pool", hint: "use dataset." + field, hard: true}
 	}
-	return lack{why: "combines records of a pool, and these are not from a pool", hint: "drop it, or use --custom-dataset-type random_pool", hard: true}
+	return lack{
+		why:  "combines records of a pool, and these are not from a pool",
+		hint: "drop it, or use --custom-dataset-type random_pool", hard: true,
+	}
 }
 
 // carried: media are made beside synthetic text, and not every API takes them.
@@ -430,7 +477,10 @@ func carried(kind, pool string, takes func(*fields.EndpointType) bool) *need {
 		}
 		n := v.value.Get("batch_size")
 		if t := v.endpoint(); t != nil && !takes(t) && n != nil && source.NumberOf(n.Value) > 0 {
-			return lack{why: " on an endpoint of type " + t.Name + ", which has no place for " + kind, hint: strings.Join(fields.EndpointsThat(takes), ", ") + " take " + kind}
+			return lack{
+				why:  " on an endpoint of type " + t.Name + ", which has no place for " + kind,
+				hint: strings.Join(fields.EndpointsThat(takes), ", ") + " take " + kind,
+			}
 		}
 		return acts
 	}}
@@ -456,10 +506,12 @@ func halfOf(other, flag string) *need {
 // Of phases and of what stands beside them.
 var (
 	cancelling = &need{name: "a rate of cancellation above 0", cell: func(v *view) lack {
-		return unless(v.phase.Cancellation != nil && v.phase.Cancellation.Rate > 0, " without a rate above 0 (--request-cancellation-rate)")
+		return unless(v.phase.Cancellation != nil && v.phase.Cancellation.Rate > 0,
+			" without a rate above 0 (--request-cancellation-rate)")
 	}}
 	warmedUp = &need{name: "a warmup, where the target is one of it", cell: func(v *view) lack {
-		return unless(warmsUp(v.body) || !strings.HasPrefix(v.value.Text(), "warmup"), " without a warmup (--warmup-request-count)")
+		return unless(warmsUp(v.body) || !strings.HasPrefix(v.value.Text(), "warmup"),
+			" without a warmup (--warmup-request-count)")
 	}}
 	modelsTokenizer = &need{name: "a model's tokenizer", cell: func(v *view) lack {
 		return unless(v.body.Tokenizer.Name != "builtin", " on the built-in tokenizer")
@@ -474,7 +526,8 @@ var (
 	capped = &need{name: "arrivals by a clock, and a limit", cell: func(v *view) lack {
 		switch t := v.mode(); {
 		case t != nil && t.Closed:
-			return lack{why: " in a closed loop (type: " + t.Name + "), where nothing arrives while all slots are taken"}
+			return lack{why: " in a closed loop (type: " + t.Name +
+				"), where nothing arrives while all slots are taken"}
 		case v.phase.Concurrency == 0 && v.phase.InFlight == 0 && v.phase.PrefillConcurrency == 0:
 			return lack{why: " without a limit (concurrency, in_flight or prefill_concurrency)"}
 		}
@@ -482,7 +535,8 @@ var (
 	}}
 	binding = &need{name: "a number below concurrency", cell: func(v *view) lack {
 		most := v.phase.Concurrency
-		if f := v.format(); f == nil && !v.dataset.Made() || f != nil && f.Trees || most == 0 || v.phase.InFlight < most {
+		if f := v.format(); f == nil && !v.dataset.Made() || f != nil &&
+			f.Trees || most == 0 || v.phase.InFlight < most {
 			return acts // a session of a tree may have several requests in flight
 		}
 		return lack{why: " at or above concurrency (" + strconv.Itoa(most) + "), which is reached first"}

@@ -50,7 +50,8 @@ func ruleRows(t *testing.T, d ast.Decl, about, compares []string, out []fields.R
 				compares = append(slices.Clone(compares), names)
 			}
 			ast.Walk(c, func(n ast.Node) bool {
-				if id, ok := n.(*ast.Ident); ok && !slices.Contains(about, id.Name) && !slices.Contains([]string{"int", "number", "string"}, id.Name) {
+				if id, ok := n.(*ast.Ident); ok && !slices.Contains(about, id.Name) &&
+					!slices.Contains([]string{"int", "number", "string"}, id.Name) {
 					about = append(slices.Clone(about), id.Name)
 				}
 				return true

@@ -142,11 +142,13 @@ var generatedRules = regexp.MustCompile(`(?s)// begin: generated from the catalo
 func TestObjectRulesAllHaveACase(t *testing.T) {
 	t.Parallel()
 	for _, name := range sourceFiles() {
-		for _, m := range ruleText.FindAllStringSubmatch(generatedRules.ReplaceAllString(string(sourceFile(name)), ""), -1) {
+		for _, m := range ruleText.FindAllStringSubmatch(generatedRules.ReplaceAllString(string(sourceFile(name)), ""),
+			-1) {
 			found := false
 			for _, c := range ruleCases {
 				words := strings.TrimSpace(m[2])
-				found = found || c.field == m[1] && (strings.Contains(words, c.words) || strings.Contains(c.words, words))
+				found = found || c.field == m[1] &&
+					(strings.Contains(words, c.words) || strings.Contains(c.words, words))
 			}
 			if !found {
 				t.Errorf("%s: no case breaks %s: %q", name, m[1], m[2])

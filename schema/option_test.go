@@ -90,8 +90,14 @@ func TestParse(t *testing.T) {
 		{"--arrival-pattern", []string{"concurrency-burst"}, map[string]any{"benchmark.phases.profiling.type": "concurrency"}},
 		{"--user-centric-rate", []string{"2"}, map[string]any{"benchmark.phases.profiling.type": "user_centric", "benchmark.phases.profiling.rate": int64(2)}},
 		{"--seq-dist", []string{"64|8,32:60;512,128|2:40"}, map[string]any{"benchmark.datasets.main.prompts.sequence_distribution": []any{
-			map[string]any{"isl": flags.MeanShape("64", "8"), "osl": flags.MeanShape("32", "0"), "probability": int64(60)},
-			map[string]any{"isl": flags.MeanShape("512", "0"), "osl": flags.MeanShape("128", "2"), "probability": int64(40)},
+			map[string]any{
+				"isl": flags.MeanShape("64", "8"), "osl": flags.MeanShape("32", "0"),
+				"probability": int64(60),
+			},
+			map[string]any{
+				"isl": flags.MeanShape("512", "0"), "osl": flags.MeanShape("128", "2"),
+				"probability": int64(40),
+			},
 		}}},
 	} {
 		got := map[string]any{}

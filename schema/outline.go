@@ -86,7 +86,8 @@ func tooManyRuns(n *source.Node, runs int) Errors {
 	if n == nil || n.Origin.Source != source.ByFlag || runs <= mostRunsByFlag {
 		return nil
 	}
-	return source.Mistake(n.Origin, "multi_run.num_runs", fmt.Sprintf("must be at most %d, got %d", mostRunsByFlag, runs), fmt.Sprintf("--set multi_run.num_runs=%d, or in a file: up to 1,000", runs))
+	return source.Mistake(n.Origin, "multi_run.num_runs", fmt.Sprintf("must be at most %d, got %d", mostRunsByFlag,
+		runs), fmt.Sprintf("--set multi_run.num_runs=%d, or in a file: up to 1,000", runs))
 }
 
 // ruledByAIPerf are the settings of AIPerf's about seeds and warmup that are
@@ -94,7 +95,10 @@ func tooManyRuns(n *source.Node, runs int) Errors {
 // defaults out: of those only the others were somebody's wish.
 func ruledByAIPerf(multiRun, sweep *source.Node) map[string]bool {
 	said, asUsual := map[string]bool{}, map[string]bool{}
-	for name, usual := range map[string]bool{"set_consistent_seed": true, "vary_seed_per_trial": false, "disable_warmup_after_first": true} {
+	for name, usual := range map[string]bool{
+		"set_consistent_seed": true, "vary_seed_per_trial": false,
+		"disable_warmup_after_first": true,
+	} {
 		if n := multiRun.Get(name); n != nil && n.Origin.Source != source.ByDefault {
 			said[name] = true
 			asUsual[name] = n.Value == usual && n.Origin.Source != source.ByFlag
@@ -124,14 +128,16 @@ func defaultName(file string) string {
 // the body.
 func (d *draft) sweepBlock(sw *source.Node) (*sweepFields, Errors) {
 	if sw.Kind != source.Object && sw.Kind != source.Null {
-		return nil, source.Mistake(sw.Origin, "sweep", "expected an object, got "+sw.KindName(), "such as sweep: {parameters: {concurrency: [1, 4]}}")
+		return nil, source.Mistake(sw.Origin, "sweep", "expected an object, got "+sw.KindName(),
+			"such as sweep: {parameters: {concurrency: [1, 4]}}")
 	}
 	if len(sw.Fields) == 0 {
 		return &sweepFields{}, nil
 	}
 	c := sw.Clone()
 	if c.Get("type") == nil && c.Get("recipe") == nil {
-		c.Put("type", source.TextNode(fields.SweepTaking("parameters", false).Name, source.Origin{Source: source.ByDefault, Where: sw.Origin.Where}))
+		c.Put("type", source.TextNode(fields.SweepTaking("parameters", false).Name,
+			source.Origin{Source: source.ByDefault, Where: sw.Origin.Where}))
 	}
 	if c.Get("parameters") == nil && len(d.axes.All) > 0 && fields.SweepNamed(c.TypeWord()).Takes("parameters") {
 		ps := source.ObjectNode(d.axes.All[0].Origin)
@@ -187,5 +193,6 @@ type sweepDimension struct {
 // varies tells whether there are cells with points. The body of an adaptive search is one
 // by itself, whose points are not known yet.
 func (s *Sweep) varies() bool {
-	return len(s.Axes)+len(s.Scenarios)+len(s.Derive) > 0 || s.Type != "" && s.Adaptive == nil && s.Type != fields.SweepTaking("parameters", false).Name
+	return len(s.Axes)+len(s.Scenarios)+len(s.Derive) > 0 || s.Type != "" && s.Adaptive == nil &&
+		s.Type != fields.SweepTaking("parameters", false).Name
 }

@@ -25,7 +25,8 @@ func TestPanicIsOneMistake(t *testing.T) {
 	if !errors.As(err, &bad) || doc != nil {
 		t.Fatalf("Load: %v, %v, want no document and a mistake", doc, err)
 	}
-	if want := file + ": cannot be evaluated: index out of range [6] with length 2"; bad.Error() != want || bad.Hint == "" || bad.Exit() != diag.Usage {
+	if want := file + ": cannot be evaluated: index out of range [6] with length 2"; bad.Error() != want ||
+		bad.Hint == "" || bad.Exit() != diag.Usage {
 		t.Errorf("Load: %v, hint %q, want %s", bad, bad.Hint, want)
 	}
 }
@@ -46,7 +47,8 @@ func TestPanicIsMasked(t *testing.T) {
 	}
 	src := schema.Source{
 		File: file, Env: env, Command: "profile", Look: look,
-		Assignments: []schema.Assignment{schema.Assign("benchmark.datasets.main.path", "x.jsonl", schema.Origin{Source: schema.ByFlag, Where: "--input-file"})},
+		Assignments: []schema.Assignment{schema.Assign("benchmark.datasets.main.path", "x.jsonl",
+			schema.Origin{Source: schema.ByFlag, Where: "--input-file"})},
 	}
 	_, err := schema.Load(src)
 	if err == nil || !strings.Contains(err.Error(), "cannot be evaluated: no value ") {

@@ -65,7 +65,8 @@ func parity(t *testing.T, x fields.Table, path string, typ reflect.Type) {
 	}
 	for _, name := range l.Keys {
 		sub := x[source.Join(path, name)]
-		if sub.Lower == "" && !sub.Has(fields.IsUnsupported) && !slices.Contains(inGo, name) && !allUnbuilt(x, sub) && readElsewhere[sub.Path] == "" {
+		if sub.Lower == "" && !sub.Has(fields.IsUnsupported) && !slices.Contains(inGo, name) &&
+			!allUnbuilt(x, sub) && readElsewhere[sub.Path] == "" {
 			t.Errorf("%s is built, and no field of %v holds it", sub.Path, typ)
 		}
 	}

@@ -156,7 +156,8 @@ func diffDefault(l *fields.Leaf, r recordedPath) []string {
 // the object (SyntheticDataset is type synthetic).
 func anyVariant(when, variants []string) bool {
 	return slices.ContainsFunc(when, func(w string) bool {
-		return slices.ContainsFunc(variants, func(v string) bool { return strings.EqualFold(strings.TrimSuffix(v, "Dataset"), w) })
+		return slices.ContainsFunc(variants,
+			func(v string) bool { return strings.EqualFold(strings.TrimSuffix(v, "Dataset"), w) })
 	})
 }
 

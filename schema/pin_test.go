@@ -76,13 +76,17 @@ func TestCommandLineAgainstAxes(t *testing.T) {
 // What was pinned holds in every cell, beside what is still swept.
 func TestPinnedURLInCells(t *testing.T) {
 	t.Parallel()
-	d, err := Load(Source{File: write(t, "exp.yaml", matrix), Command: "run", Assignments: assign("benchmark.endpoint.urls", "c:1")})
+	d, err := Load(Source{
+		File: write(t, "exp.yaml", matrix), Command: "run",
+		Assignments: assign("benchmark.endpoint.urls", "c:1"),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(d.Sweep().Axes, func(a Axis) bool { return a.Name == "endpoint" })
 	for k := range d.Sweep().Axes[i].Values {
-		r, err := d.Resolve([]lower.Assignment{d.Sweep().Axes[i].Assignment(k, source.Origin{Source: source.ByAxis, Where: "axis endpoint"})})
+		r, err := d.Resolve([]lower.Assignment{d.Sweep().Axes[i].Assignment(k,
+			source.Origin{Source: source.ByAxis, Where: "axis endpoint"})})
 		if err != nil {
 			t.Fatal(err)
 		}

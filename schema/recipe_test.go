@@ -73,7 +73,8 @@ func TestRecipesThatSearch(t *testing.T) {
 		got := fmt.Sprint(s.Filters)
 		if a := s.Adaptive; a != nil {
 			x, g := a.Space[0], a.Objectives[0]
-			got = fmt.Sprintf("%s %g-%g %s, %d iterations, %s %s.%s, %s", a.Planner, x.Lo, x.Hi, x.Prior, a.MaxIterations, g.Direction, g.Metric, g.Stat, got)
+			got = fmt.Sprintf("%s %g-%g %s, %d iterations, %s %s.%s, %s", a.Planner, x.Lo, x.Hi, x.Prior,
+				a.MaxIterations, g.Direction, g.Metric, g.Stat, got)
 		} else {
 			got = fmt.Sprintf("%v, %s %s, %s", s.Axes[0].Values, s.PostProcess.Handler, s.PostProcess.File, got)
 		}
@@ -115,7 +116,8 @@ func TestRecipeMistakes(t *testing.T) {
 		"--search-metric goodput":                                                                                "needs a setting that is searched",
 		"--search-recipe concurrency-ramp --concurrency-max 1000000 --concurrency-steps 100000":                  "100000 cells; at most 10000",
 	} {
-		if _, err := profile(append([]string{"-m", "demo"}, strings.Fields(line)...)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := profile(append([]string{"-m", "demo"}, strings.Fields(line)...)); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", line, err, want)
 		}
 	}
@@ -133,7 +135,8 @@ func TestRecipeMistakes(t *testing.T) {
 		d, err := profile(append([]string{"-m", "demo"}, strings.Fields(line)...))
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
-		} else if said := strings.Join(slices.Concat(d.Warnings(), d.Notes(), idle(d)), "\n"); !strings.Contains(said, want) {
+		} else if said := strings.Join(slices.Concat(d.Warnings(), d.Notes(), idle(d)), "\n"); !strings.Contains(said,
+			want) {
 			t.Errorf("%s: warnings %q, want %s", line, said, want)
 		}
 	}
@@ -160,7 +163,10 @@ func TestZeroIsNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"--warmup-request-count 0", "--num-warmup-requests 0", "--num-prefix-prompts 0", "--prefix-prompt-length 0 --prompt-prefix-pool-size 0"} {
+	for _, line := range []string{
+		"--warmup-request-count 0", "--num-warmup-requests 0", "--num-prefix-prompts 0",
+		"--prefix-prompt-length 0 --prompt-prefix-pool-size 0",
+	} {
 		d, err := profile(append([]string{"-m", "demo"}, strings.Fields(line)...))
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
@@ -170,7 +176,8 @@ func TestZeroIsNone(t *testing.T) {
 			t.Errorf("%s changes the body: %v", line, err)
 		}
 	}
-	if _, err := profile([]string{"-m", "demo", "--request-count", "0"}); err == nil || strings.Contains(err.Error(), "entries") {
+	if _, err := profile([]string{"-m", "demo", "--request-count", "0"}); err == nil ||
+		strings.Contains(err.Error(), "entries") {
 		t.Errorf("--request-count 0: got %v, want one mistake about the flag", err)
 	}
 }

@@ -64,10 +64,13 @@ func (cs *cells) knownTags(root *source.Node) (bad Errors) {
 	}
 	for _, f := range slos.Fields {
 		if !slices.Contains(cs.src.Tags, f.Name) {
-			bad = append(bad, source.Mistake(f.Origin, cmp.Or(f.Origin.Path, "benchmark.slos."+f.Name), "no metric is called "+f.Name, suggest.Hint(f.Name, cs.src.Tags))...)
+			bad = append(bad, source.Mistake(f.Origin, cmp.Or(f.Origin.Path, "benchmark.slos."+f.Name),
+				"no metric is called "+f.Name, suggest.Hint(f.Name, cs.src.Tags))...)
 		}
 		if slices.Contains(cs.src.RunTags, f.Name) {
-			bad = append(bad, source.Mistake(f.Origin, cmp.Or(f.Origin.Path, "benchmark.slos."+f.Name), f.Name+" is a figure of the whole run, not of a request", "gates hold it against a limit: --set 'gates=[\""+f.Name+" > 10\"]'")...)
+			bad = append(bad, source.Mistake(f.Origin, cmp.Or(f.Origin.Path, "benchmark.slos."+f.Name),
+				f.Name+" is a figure of the whole run, not of a request",
+				"gates hold it against a limit: --set 'gates=[\""+f.Name+" > 10\"]'")...)
 		}
 	}
 	return bad
@@ -98,7 +101,8 @@ var bodyRules = []rule{
 				sum += p.Probability
 			}
 			if len(b.Datasets[i].Prompts.Pairs) > 0 && math.Abs(sum-100) > 0.1 {
-				found(source.Join("datasets."+strconv.Itoa(i), "prompts.sequence_distribution"), fmt.Sprintf("the shares make %g percent, not 100", sum), "")
+				found(source.Join("datasets."+strconv.Itoa(i), "prompts.sequence_distribution"),
+					fmt.Sprintf("the shares make %g percent, not 100", sum), "")
 			}
 		}
 	}},
@@ -106,7 +110,8 @@ var bodyRules = []rule{
 		seen := map[string]int{}
 		for i, p := range b.Phases {
 			if j, dup := seen[suggest.Fold(p.Name)]; dup {
-				found(phase(i, "name"), fmt.Sprintf("%q is the name of phase %d as well", p.Name, j+1), "names must differ in more than case")
+				found(phase(i, "name"), fmt.Sprintf("%q is the name of phase %d as well", p.Name, j+1),
+					"names must differ in more than case")
 			}
 			seen[suggest.Fold(p.Name)] = i
 		}
@@ -115,7 +120,8 @@ var bodyRules = []rule{
 		for i, p := range b.Phases {
 			for k := 1; k < len(p.RateSeries); k++ {
 				if last, now := p.RateSeries[k-1].TimeS, p.RateSeries[k].TimeS; !(now > last) {
-					found(phase(i, "rate_series.points."+strconv.Itoa(k)+".time_s"), fmt.Sprintf("%g does not come after %g", now, last), "points stand in the order of their times")
+					found(phase(i, "rate_series.points."+strconv.Itoa(k)+".time_s"),
+						fmt.Sprintf("%g does not come after %g", now, last), "points stand in the order of their times")
 				}
 			}
 		}
@@ -128,12 +134,16 @@ var bodyRules = []rule{
 	{name: "not too many slices of time", of: "artifacts phases", body: func(b *Benchmark, found blame) {
 		lasts := 0.0 // seconds that are measured at least
 		for _, p := range b.Phases {
-			if t := fields.PhaseNamed(p.Type); p.Kind == "profiling" && p.Duration != nil && !t.Ends && p.Requests == 0 && p.Sessions == 0 {
+			if t := fields.PhaseNamed(p.Type); p.Kind == "profiling" && p.Duration != nil &&
+				!t.Ends && p.Requests == 0 && p.Sessions == 0 {
 				lasts += float64(*p.Duration)
 			}
 		}
-		if length := b.Artifacts.SliceDuration; length != nil && !math.IsInf(lasts, 0) && lasts > MaxSlices*float64(*length) {
-			found("artifacts.slice_duration", fmt.Sprintf("%g s cuts the %g s that are measured into more than %d slices", float64(*length), lasts, MaxSlices), fmt.Sprintf("take %g s or more", math.Ceil(lasts/MaxSlices*1000)/1000))
+		if length := b.Artifacts.SliceDuration; length != nil &&
+			!math.IsInf(lasts, 0) && lasts > MaxSlices*float64(*length) {
+			found("artifacts.slice_duration",
+				fmt.Sprintf("%g s cuts the %g s that are measured into more than %d slices", float64(*length), lasts,
+					MaxSlices), fmt.Sprintf("take %g s or more", math.Ceil(lasts/MaxSlices*1000)/1000))
 		}
 	}},
 	{name: "slots that can be held", of: "phases", body: func(b *Benchmark, found blame) {
@@ -141,9 +151,14 @@ var bodyRules = []rule{
 			for _, x := range []struct {
 				name string
 				n    int
-			}{{"concurrency", p.Concurrency}, {"in_flight", p.InFlight}, {"prefill_concurrency", p.PrefillConcurrency}} {
+			}{
+				{"concurrency", p.Concurrency},
+				{"in_flight", p.InFlight},
+				{"prefill_concurrency", p.PrefillConcurrency},
+			} {
 				if x.n > mostSlots {
-					found(phase(i, x.name), fmt.Sprintf("must be at most %d, got %d", mostSlots, x.n), "each is a connection of its own: one address takes about 28,000")
+					found(phase(i, x.name), fmt.Sprintf("must be at most %d, got %d", mostSlots, x.n),
+						"each is a connection of its own: one address takes about 28,000")
 				}
 			}
 		}
@@ -151,7 +166,8 @@ var bodyRules = []rule{
 	{name: "a bound for each phase", of: "phases", body: func(b *Benchmark, found blame) {
 		for i, p := range b.Phases {
 			if t := fields.PhaseNamed(p.Type); !t.Ends && p.Requests == 0 && p.Duration == nil && p.Sessions == 0 {
-				found(phase(i, ""), "no stop condition is given", "add requests, duration or sessions (--request-count, --benchmark-duration, --num-sessions)")
+				found(phase(i, ""), "no stop condition is given",
+					"add requests, duration or sessions (--request-count, --benchmark-duration, --num-sessions)")
 			}
 		}
 	}},
@@ -159,7 +175,8 @@ var bodyRules = []rule{
 		d := b.dataset()
 		for i, p := range b.Phases {
 			if least := fields.PhaseNamed(p.Type).Turns; d.Made() && d.Turns.Typical() < float64(least) {
-				found(phase(i, "type"), fmt.Sprintf("%s needs conversations of %d turns or more", p.Type, least), fmt.Sprintf("set turns (--conversation-turn-mean %d)", least))
+				found(phase(i, "type"), fmt.Sprintf("%s needs conversations of %d turns or more", p.Type, least),
+					fmt.Sprintf("set turns (--conversation-turn-mean %d)", least))
 			}
 		}
 	}},
@@ -167,14 +184,16 @@ var bodyRules = []rule{
 		d := b.dataset()
 		for i, p := range b.Phases {
 			if fields.PhaseNamed(p.Type).Timed && d.Made() {
-				found(phase(i, "type"), p.Type+" needs a data set with timestamps", "set dataset: {type: file, path: …} (--input-file)")
+				found(phase(i, "type"), p.Type+" needs a data set with timestamps",
+					"set dataset: {type: file, path: …} (--input-file)")
 			}
 		}
 	}},
 	{name: "prefixes have a number and a length", of: "datasets", file: true, body: func(b *Benchmark, found blame) {
 		for i, d := range b.Datasets {
 			if p := d.Prefix; p != nil && (p.PoolSize > 0) != (p.Length > 0) {
-				found("datasets."+strconv.Itoa(i)+".prefix_prompts", "pool_size and length go together", "set both (--num-prefix-prompts, --prefix-prompt-length)")
+				found("datasets."+strconv.Itoa(i)+".prefix_prompts", "pool_size and length go together",
+					"set both (--num-prefix-prompts, --prefix-prompt-length)")
 			}
 		}
 	}},
@@ -182,10 +201,12 @@ var bodyRules = []rule{
 		for i, d := range b.Datasets {
 			for _, x := range d.shapes() {
 				if path := x.shape.unsaid(x.name); path != "" {
-					found("datasets."+strconv.Itoa(i)+"."+path, "no distribution is given", "a number, or such as {mean: 128, stddev: 16}")
+					found("datasets."+strconv.Itoa(i)+"."+path, "no distribution is given",
+						"a number, or such as {mean: 128, stddev: 16}")
 				}
 				if path, shape := x.shape.unread(x.name); path != "" {
-					found("datasets."+strconv.Itoa(i)+"."+path, "has no effect beside "+shape, "a distribution has one shape: drop it")
+					found("datasets."+strconv.Itoa(i)+"."+path, "has no effect beside "+shape,
+						"a distribution has one shape: drop it")
 				}
 			}
 		}
@@ -195,22 +216,27 @@ var bodyRules = []rule{
 			if err := header.Check(h.Name, h.Value); err != nil {
 				found("endpoint.headers", err.Error(), "leave it out")
 			}
-			if slices.ContainsFunc(b.Endpoint.Headers[:i], func(o Header) bool { return strings.EqualFold(o.Name, h.Name) }) {
-				found("endpoint.headers", h.Name+" is given twice", "keep one of them: case makes no difference in the name of a header")
+			if slices.ContainsFunc(b.Endpoint.Headers[:i],
+				func(o Header) bool { return strings.EqualFold(o.Name, h.Name) }) {
+				found("endpoint.headers", h.Name+" is given twice",
+					"keep one of them: case makes no difference in the name of a header")
 			}
 		}
 	}},
 	{name: "paths can be asked for", of: "endpoint", body: func(b *Benchmark, found blame) {
 		switch p := b.Endpoint.Path; {
 		case strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r == 0x7f }):
-			found("endpoint.path", fmt.Sprintf("%q: a path has no blanks and no control characters", p), "write %20 for a blank")
+			found("endpoint.path", fmt.Sprintf("%q: a path has no blanks and no control characters", p),
+				"write %20 for a blank")
 		case strings.Contains(p, "://"):
-			found("endpoint.path", fmt.Sprintf("%q is an address, not the path below one", p), "name the server with endpoint.urls (--url)")
+			found("endpoint.path", fmt.Sprintf("%q is an address, not the path below one", p),
+				"name the server with endpoint.urls (--url)")
 		}
 	}},
 	{name: "gRPC methods have a service", of: "endpoint", body: func(b *Benchmark, found blame) {
 		if rpc := b.Endpoint.RPC; rpc != nil && !methodName.MatchString(rpc.Method) {
-			found("endpoint.rpc.method", fmt.Sprintf("%q does not name a gRPC method", rpc.Method), "write package.Service/Method, such as inference.GRPCInferenceService/ModelInfer")
+			found("endpoint.rpc.method", fmt.Sprintf("%q does not name a gRPC method", rpc.Method),
+				"write package.Service/Method, such as inference.GRPCInferenceService/ModelInfer")
 		}
 	}},
 	{name: "flips say what to do, and no secret", of: "endpoint", body: func(b *Benchmark, found blame) {
@@ -218,13 +244,17 @@ var bodyRules = []rule{
 		switch {
 		case f == nil:
 		case f.Call == "" && len(f.Command) == 0:
-			found("endpoint.flip", "needs a call or a command", "such as {call: /reset_prefix_cache} or {command: [./restart.sh, new]}")
+			found("endpoint.flip", "needs a call or a command",
+				"such as {call: /reset_prefix_cache} or {command: [./restart.sh, new]}")
 		case f.Method == "GET" && f.Body != nil:
 			found("endpoint.flip.body", "cannot be combined with method: GET", "leave one of them out")
-		case strings.HasPrefix(f.Call, "/") && slices.ContainsFunc(b.Endpoint.URLs, func(u string) bool { return strings.HasPrefix(u, "grpc") }):
-			found("endpoint.flip.call", "a path needs an HTTP server, and the endpoint speaks gRPC", "give the call a full address, such as http://localhost:8000/path"+f.Call)
+		case strings.HasPrefix(f.Call, "/") && slices.ContainsFunc(b.Endpoint.URLs,
+			func(u string) bool { return strings.HasPrefix(u, "grpc") }):
+			found("endpoint.flip.call", "a path needs an HTTP server, and the endpoint speaks gRPC",
+				"give the call a full address, such as http://localhost:8000/path"+f.Call)
 		case secret.InCommand(f.Command):
-			found("endpoint.flip.command", "holds a credential, which results would show", "a command has this program's environment: let it read the credential there")
+			found("endpoint.flip.command", "holds a credential, which results would show",
+				"a command has this program's environment: let it read the credential there")
 		}
 	}},
 	{name: "addresses", of: "endpoint", body: func(b *Benchmark, found blame) {
@@ -233,15 +263,21 @@ var bodyRules = []rule{
 			switch {
 			case scheme == "mock":
 			case scheme != "http" && scheme != "https" && scheme != "grpc" && scheme != "grpcs":
-				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q is not an address of an HTTP server", secret.URL(u)), "such as http://localhost:8000, grpc://localhost:8001, or mock: for the built-in server")
+				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q is not an address of an HTTP server",
+					secret.URL(u)), "such as http://localhost:8000, grpc://localhost:8001, or mock: for the built-in server")
 			case strings.ContainsAny(strings.TrimSpace(u), " \t\n"):
-				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q is not an address: it holds a blank", secret.URL(u)), "write %20 for a blank")
-			case strings.Trim(rest, "/ ") == "" || strings.HasPrefix(rest, "//:") && !strings.HasPrefix(rest, "//::") || strings.ContainsAny(u, " \t\n"):
-				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q names no host", secret.URL(u)), "such as http://localhost:8000")
+				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q is not an address: it holds a blank",
+					secret.URL(u)), "write %20 for a blank")
+			case strings.Trim(rest, "/ ") == "" || strings.HasPrefix(rest, "//:") && !strings.HasPrefix(rest, "//::") ||
+				strings.ContainsAny(u, " \t\n"):
+				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q names no host", secret.URL(u)),
+					"such as http://localhost:8000")
 			case !validHost(rest):
-				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q is not an address: its host is incomplete", secret.URL(u)), "an IPv6 address stands in brackets, such as http://[::1]:8000")
+				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q is not an address: its host is incomplete",
+					secret.URL(u)), "an IPv6 address stands in brackets, such as http://[::1]:8000")
 			case !validPort(u):
-				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("the port of %q is not between 1 and 65535", secret.URL(u)), "")
+				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("the port of %q is not between 1 and 65535",
+					secret.URL(u)), "")
 			}
 		}
 	}},
@@ -256,7 +292,8 @@ var bodyRules = []rule{
 		}
 		switch {
 		case b.Models.Strategy == "weighted" && without >= 0:
-			found("models.items."+strconv.Itoa(without), "strategy: weighted needs a weight for every model", "add weight")
+			found("models.items."+strconv.Itoa(without), "strategy: weighted needs a weight for every model",
+				"add weight")
 		case b.Models.Strategy == "weighted" && math.Abs(sum-1) > 0.01:
 			found("models.items", fmt.Sprintf("the weights make %g, not 1", math.Round(sum*1e6)/1e6), "")
 		}
@@ -265,7 +302,8 @@ var bodyRules = []rule{
 		seen := map[string]bool{}
 		for i, d := range b.Datasets {
 			if seen[d.Name] {
-				found("datasets."+strconv.Itoa(i)+".name", fmt.Sprintf("%q is the name of another data set as well", d.Name), "")
+				found("datasets."+strconv.Itoa(i)+".name", fmt.Sprintf("%q is the name of another data set as well",
+					d.Name), "")
 			}
 			seen[d.Name] = true
 		}
@@ -280,13 +318,20 @@ type namedShape struct {
 
 // shapes are the distributions of a data set; nil ones are not given.
 func (d *Dataset) shapes() []namedShape {
-	out := []namedShape{{"prompts.isl", d.Prompts.ISL}, {"prompts.osl", d.Prompts.OSL}, {"turns", d.Turns}, {"turn_delay", d.TurnDelay}}
+	out := []namedShape{
+		{"prompts.isl", d.Prompts.ISL},
+		{"prompts.osl", d.Prompts.OSL},
+		{"turns", d.Turns},
+		{"turn_delay", d.TurnDelay},
+	}
 	for i := range d.Prompts.Pairs {
 		at := fmt.Sprintf("prompts.sequence_distribution.%d.", i)
-		out = append(out, namedShape{at + "isl", &d.Prompts.Pairs[i].ISL}, namedShape{at + "osl", &d.Prompts.Pairs[i].OSL})
+		out = append(out, namedShape{at + "isl", &d.Prompts.Pairs[i].ISL},
+			namedShape{at + "osl", &d.Prompts.Pairs[i].OSL})
 	}
 	if r := d.Rankings; r != nil {
-		out = append(out, namedShape{"rankings.passages", r.Passages}, namedShape{"rankings.passage_tokens", r.PassageTokens}, namedShape{"rankings.query_tokens", r.QueryTokens})
+		out = append(out, namedShape{"rankings.passages", r.Passages},
+			namedShape{"rankings.passage_tokens", r.PassageTokens}, namedShape{"rankings.query_tokens", r.QueryTokens})
 	}
 	if m := d.Images; m != nil {
 		out = append(out, namedShape{"images.width", m.Width}, namedShape{"images.height", m.Height})

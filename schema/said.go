@@ -40,7 +40,8 @@ func (d *Document) Said() Said {
 		for i, f := range root.Fields {
 			if f.Name == "benchmark" {
 				body := *f.Value
-				body.Fields = slices.DeleteFunc(slices.Clone(body.Fields), func(f source.Field) bool { return f.Name == "slos" })
+				body.Fields = slices.DeleteFunc(slices.Clone(body.Fields),
+					func(f source.Field) bool { return f.Name == "slos" })
 				root.Fields[i].Value = &body
 			}
 		}
@@ -62,7 +63,8 @@ func (d *Document) sweepSaid() *source.Node {
 	if block.Get("type") == nil {
 		block.Put("type", source.TextNode(fields.SweepTaking("parameters", false).Name, source.Usually()))
 	}
-	parameters, axes := source.ObjectNode(d.cells.axes.All[0].Origin), &source.Node{Kind: source.List, Origin: d.cells.axes.All[0].Origin}
+	parameters, axes := source.ObjectNode(d.cells.axes.All[0].Origin),
+		&source.Node{Kind: source.List, Origin: d.cells.axes.All[0].Origin}
 	zips := map[int]*source.Node{}
 	for _, a := range d.cells.axes.All {
 		values := &source.Node{Kind: source.List, Items: a.Values, Origin: a.Origin}
@@ -94,14 +96,16 @@ func (d *Document) said(name, path string, n *source.Node) Said {
 		s.Kind = SaidObject
 		for _, f := range n.Fields {
 			m := d.said(f.Name, source.Join(path, f.Name), f.Value)
-			m.Secret = m.Secret || m.Kind == SaidLeaf && credential(f.Name, m.Value, d.cells.index.At(path), d.cells.index.At(source.Join(path, f.Name)))
+			m.Secret = m.Secret || m.Kind == SaidLeaf && credential(f.Name, m.Value,
+				d.cells.index.At(path), d.cells.index.At(source.Join(path, f.Name)))
 			s.Fields = append(s.Fields, m)
 		}
 	case source.List:
 		s.Kind = SaidList
 		for i, it := range n.Items {
 			m := d.said("", source.Join(path, fmt.Sprint(i)), it)
-			m.Secret = m.Kind == SaidLeaf && credential("", m.Value, nil, d.cells.index.At(source.Join(path, fmt.Sprint(i))))
+			m.Secret = m.Kind == SaidLeaf && credential("", m.Value, nil,
+				d.cells.index.At(source.Join(path, fmt.Sprint(i))))
 			s.Items = append(s.Items, m)
 		}
 	}

@@ -19,7 +19,8 @@ func (d *draft) readSearch(root *source.Node) (bad Errors) {
 		return nil
 	}
 	if sw := root.Get("sweep"); sw.Get("runs") != nil || sw.Get("dimensions") != nil || len(d.axes.All) > 0 {
-		return source.Mistake(s.Origin, "search", "cannot be combined with a sweep or a list of values", "leave the sweep out, and run one search for each of its values")
+		return source.Mistake(s.Origin, "search", "cannot be combined with a sweep or a list of values",
+			"leave the sweep out, and run one search for each of its values")
 	}
 	bad = append(bad, d.searchLimits(root, s)...)
 	path, span := s.Get("path"), s.Get("range")
@@ -44,7 +45,8 @@ func (d *draft) searchLimits(root, s *source.Node) (bad Errors) {
 		limits = []*source.Node{where}
 	}
 	if body.Get("slos") != nil {
-		return source.Mistake(where.Origin, "search.where", "says limits that slos say, too", "keep one of them: without where a search goes by slos")
+		return source.Mistake(where.Origin, "search.where", "says limits that slos say, too",
+			"keep one of them: without where a search goes by slos")
 	}
 	slos := source.ObjectNode(where.Origin)
 	for i, n := range limits {
@@ -53,7 +55,9 @@ func (d *draft) searchLimits(root, s *source.Node) (bad Errors) {
 		switch {
 		case n.Text() == "": // the schema says what is wrong
 		case !ok:
-			bad = append(bad, source.Mistake(n.Origin, at, fmt.Sprintf("%q: expected one metric of a request and its limit", n.Text()), `such as "time_to_first_token < 500"; a percentile of all requests is written as share, and what a whole run shows in also`)...)
+			bad = append(bad, source.Mistake(n.Origin, at,
+				fmt.Sprintf("%q: expected one metric of a request and its limit", n.Text()),
+				`such as "time_to_first_token < 500"; a percentile of all requests is written as share, and what a whole run shows in also`)...)
 		case slos.Get(l.Tag) != nil:
 			bad = append(bad, source.Mistake(n.Origin, at, "limits "+l.Tag+" twice", "keep the narrower one")...)
 		default:
@@ -85,5 +89,6 @@ func ParseLimit(text string) (Limit, bool) {
 	l := Limit{Tag: strings.TrimSpace(text[:at]), Above: text[at] == '>'}
 	value, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimPrefix(text[at+1:], "=")), 64)
 	l.Value = value
-	return l, err == nil && l.Tag != "" && !slices.ContainsFunc([]rune(l.Tag), func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	return l, err == nil && l.Tag != "" && !slices.ContainsFunc([]rune(l.Tag),
+		func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 }

@@ -70,7 +70,8 @@ func (d *draft) addAxes(ps *source.Node, where string, group int) Errors {
 		case !fields.Sweepable(path):
 			e.Message, e.Hint = "cannot be swept", "an axis is a field of the benchmark or a variable"
 		case f.Value.Kind != source.List:
-			e.Message, e.Place, e.Kind = "expected a list of values, got "+f.Value.KindName(), f.Value.Origin.Where, true
+			e.Message, e.Place, e.Kind = "expected a list of values, got "+f.Value.KindName(), f.Value.Origin.Where,
+				true
 		case len(f.Value.Items) == 0:
 			e.Message, e.Hint = "an axis needs at least one value", "such as [1, 4, 16], or leave the axis out"
 		default:
@@ -103,9 +104,16 @@ func (d *draft) misfits(shown, path string, values *source.Node) (bad Errors) {
 		at := fmt.Sprintf("%s.%d", shown, i)
 		switch {
 		case it.Kind == source.Null:
-			bad = append(bad, &Error{Path: at, Place: it.Origin.Where, Message: "expected a value, got null", Hint: "leave it out; a cell without the field is a named one: sweep: {type: scenarios, runs: […]}", Kind: true})
+			bad = append(bad, &Error{
+				Path: at, Place: it.Origin.Where, Message: "expected a value, got null",
+				Hint: "leave it out; a cell without the field is a named one: sweep: {type: scenarios, runs: […]}",
+				Kind: true,
+			})
 		case it.Kind == source.List && !lists:
-			bad = append(bad, &Error{Path: at, Place: it.Origin.Where, Message: "expected one value, got a list", Hint: "an axis is one list of values: [1, 4, 16]", Kind: true})
+			bad = append(bad, &Error{
+				Path: at, Place: it.Origin.Where, Message: "expected one value, got a list",
+				Hint: "an axis is one list of values: [1, 4, 16]", Kind: true,
+			})
 		}
 	}
 	return bad
@@ -116,7 +124,8 @@ func (d *draft) misfits(shown, path string, values *source.Node) (bad Errors) {
 func (d *draft) readSweep(s *Sweep, sw *source.Node, block *sweepFields) Errors {
 	s.Unread = d.axes.Unread
 	b := cmp.Or(block, &sweepFields{})
-	s.Type, s.IterationOrder, s.Order, s.CooldownSeconds, s.SameSeed = b.Type, b.IterationOrder, b.Order, b.CooldownSeconds, b.SameSeed
+	s.Type, s.IterationOrder, s.Order, s.CooldownSeconds, s.SameSeed = b.Type, b.IterationOrder, b.Order,
+		b.CooldownSeconds, b.SameSeed
 	if s.Type == "" && len(d.axes.All) > 0 {
 		s.Type = fields.SweepTaking("parameters", false).Name
 	}
@@ -143,7 +152,8 @@ func (d *draft) readSweep(s *Sweep, sw *source.Node, block *sweepFields) Errors 
 	}
 	bad = append(bad, givenTwice(s)...)
 	if ps := sw.Get("parameters"); ps != nil && len(ps.Fields) == 0 && len(d.axes.All) == 0 {
-		bad = append(bad, source.Mistake(ps.Origin, "sweep.parameters", "names no axis", "such as concurrency: [1, 4, 16]")...)
+		bad = append(bad, source.Mistake(ps.Origin, "sweep.parameters",
+			"names no axis", "such as concurrency: [1, 4, 16]")...)
 	}
 	if kind != nil && kind.InStep {
 		bad = append(bad, d.evenAxes()...)
@@ -156,7 +166,8 @@ func (d *draft) evenAxes() Errors {
 	for _, a := range d.axes.All[min(1, len(d.axes.All)):] {
 		if first := d.axes.All[0]; len(a.Values) != len(first.Values) {
 			return source.Mistake(a.Origin, cmp.Or(a.Origin.Path, strings.TrimPrefix(a.Path, "benchmark.")),
-				fmt.Sprintf("has a list of %d, %s one of %d; lists in a zip have equal lengths", len(a.Values), first.Name(), len(first.Values)), "use type: grid for every combination")
+				fmt.Sprintf("has a list of %d, %s one of %d; lists in a zip have equal lengths", len(a.Values),
+					first.Name(), len(first.Values)), "use type: grid for every combination")
 		}
 	}
 	return nil
@@ -170,7 +181,10 @@ func (d *draft) publicAxes() []Axis {
 	}
 	names := axisNames(paths)
 	for i, a := range d.axes.All {
-		out[i] = Axis{Path: a.Path, Name: names[i], Origin: a.Origin, Group: a.Group, nodes: a.Values, hide: d.checker.hide}
+		out[i] = Axis{
+			Path: a.Path, Name: names[i], Origin: a.Origin, Group: a.Group, nodes: a.Values,
+			hide: d.checker.hide,
+		}
 		for _, v := range a.Values {
 			out[i].Values = append(out[i].Values, v.Plain())
 			out[i].Labels = append(out[i].Labels, labelOf(v))
@@ -259,7 +273,10 @@ func (d *draft) derivations(n *source.Node) (out []Derivation, bad Errors) {
 	for _, f := range n.Fields {
 		path := fields.Canonical(f.Name)
 		if hint, ok := d.index.KnownPath(path); !ok {
-			bad = append(bad, &Error{Path: "sweep.derive." + f.Name, Place: f.Origin.Where, Message: "unknown field", Hint: hint, Unknown: true})
+			bad = append(bad, &Error{
+				Path: "sweep.derive." + f.Name, Place: f.Origin.Where, Message: "unknown field",
+				Hint: hint, Unknown: true,
+			})
 			continue
 		}
 		text := f.Value.Text()
@@ -267,7 +284,8 @@ func (d *draft) derivations(n *source.Node) (out []Derivation, bad Errors) {
 			text = f.Value.String()
 		}
 		if flag := d.typed(path); flag != nil {
-			d.Notes = append(d.Notes, fmt.Sprintf("%s: replaces sweep.derive.%s (%s)", flag.Origin.Where, f.Name, f.Origin.Where))
+			d.Notes = append(d.Notes, fmt.Sprintf("%s: replaces sweep.derive.%s (%s)", flag.Origin.Where, f.Name,
+				f.Origin.Where))
 			continue
 		}
 		x := Derivation{Path: path, Expr: text, Origin: f.Value.Origin}
@@ -323,7 +341,8 @@ func (d *draft) typed(path string) *lower.Assignment {
 	for i := range d.src.Assignments {
 		a := &d.src.Assignments[i]
 		key := lower.AxisKey(a.Path)
-		if a.Origin.Source.Typed() && (key == own || strings.HasPrefix(key, own+".") || strings.HasPrefix(own, key+".") && a.Value.At(strings.TrimPrefix(own, key+".")) != nil) {
+		if a.Origin.Source.Typed() && (key == own || strings.HasPrefix(key, own+".") ||
+			strings.HasPrefix(own, key+".") && a.Value.At(strings.TrimPrefix(own, key+".")) != nil) {
 			return a
 		}
 	}
@@ -340,7 +359,8 @@ func (d *draft) scenarios(sw *source.Node) (out []Scenario, bad Errors) {
 		if sw.Get("parameters") != nil {
 			return nil, nil // one of the two cannot be combined with the type, which a rule says
 		}
-		return nil, source.Mistake(d.axes.All[0].Origin, strings.TrimPrefix(d.axes.All[0].Path, "benchmark."), "an axis cannot be combined with named cells", "keep one of them")
+		return nil, source.Mistake(d.axes.All[0].Origin, strings.TrimPrefix(d.axes.All[0].Path, "benchmark."),
+			"an axis cannot be combined with named cells", "keep one of them")
 	}
 	names := map[string]bool{}
 	for i, r := range runs.Items {
@@ -349,11 +369,14 @@ func (d *draft) scenarios(sw *source.Node) (out []Scenario, bad Errors) {
 			s.Name = fmt.Sprintf("scenario_%d", i)
 		}
 		if names[s.Name] {
-			bad = append(bad, source.Mistake(r.Origin, "sweep.runs", fmt.Sprintf("two cells are called %q", s.Name), "")...)
+			bad = append(bad, source.Mistake(r.Origin, "sweep.runs", fmt.Sprintf("two cells are called %q", s.Name),
+				"")...)
 		}
 		names[s.Name] = true
 		if !isFolder(s.Name) {
-			bad = append(bad, source.Mistake(r.Get("name").Origin, "sweep.runs."+strconv.Itoa(i)+".name", fmt.Sprintf("%q cannot be the name of a folder", s.Name), "a cell's name is the name of its folder: it cannot hold a path or control characters")...)
+			bad = append(bad, source.Mistake(r.Get("name").Origin, "sweep.runs."+strconv.Itoa(i)+".name",
+				fmt.Sprintf("%q cannot be the name of a folder", s.Name),
+				"a cell's name is the name of its folder: it cannot hold a path or control characters")...)
 		}
 		for _, k := range []string{"variables", "benchmark"} {
 			if v := r.Get(k); v != nil {
@@ -383,7 +406,8 @@ func (d *draft) scenarios(sw *source.Node) (out []Scenario, bad Errors) {
 // name; a path that leads elsewhere was meant for something else.
 func isFolder(name string) bool {
 	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' })
-	return len(parts) > 0 && !strings.ContainsAny(name[:1], `/\`) && !slices.Contains(parts, "..") && !slices.Contains(parts, ".") && !strings.ContainsFunc(name, unicode.IsControl)
+	return len(parts) > 0 && !strings.ContainsAny(name[:1], `/\`) && !slices.Contains(parts, "..") &&
+		!slices.Contains(parts, ".") && !strings.ContainsFunc(name, unicode.IsControl)
 }
 
 // setSweep lays --set sweep.… and search.… over their blocks, before axes are taken out
@@ -397,7 +421,8 @@ func (d *draft) setSweep(root *source.Node) (bad Errors) {
 			if errs != nil {
 				return append(bad, errs...)
 			}
-			ps.Fields = slices.DeleteFunc(ps.Fields, func(f source.Field) bool { return fields.Canonical(f.Name) == fields.Canonical(name) })
+			ps.Fields = slices.DeleteFunc(ps.Fields,
+				func(f source.Field) bool { return fields.Canonical(f.Name) == fields.Canonical(name) })
 			ps.Put(name, a.Value.Clone())
 			ps.Field(name).Origin = a.Origin
 		case a.Path == "sweep" || strings.HasPrefix(a.Path, "sweep.") || strings.HasPrefix(a.Path, "search."):

@@ -32,6 +32,7 @@ func TestWarmupPatternAtTheMeasuredRate(t *testing.T) {
 	}
 	warmup := resolved(t, d).Benchmark.Phases[0]
 	if warmup.Kind != "warmup" || warmup.Type != "constant" || warmup.Rate != 50 || warmup.Smoothness != 0 {
-		t.Errorf("%s %s, rate %v, smoothness %v; want a constant rate of 50", warmup.Kind, warmup.Type, warmup.Rate, warmup.Smoothness)
+		t.Errorf("%s %s, rate %v, smoothness %v; want a constant rate of 50", warmup.Kind, warmup.Type, warmup.Rate,
+			warmup.Smoothness)
 	}
 }

@@ -53,7 +53,8 @@ func (d *draft) idleBounds(root *source.Node) (paths []string) {
 	for i, p := range itemsOf(root.At("benchmark.phases")) {
 		if sla := p.Get("sla"); sla != nil && p.Get("adaptive_scale") == nil {
 			paths = append(paths, root.Written(fmt.Sprintf("benchmark.phases.%d.sla", i)))
-			d.Warn(cmp.Or(sla.Origin.Where, "sla") + ": sla has no effect on a phase that does not raise its own load; slos and gates judge a result")
+			d.Warn(cmp.Or(sla.Origin.Where, "sla") +
+				": sla has no effect on a phase that does not raise its own load; slos and gates judge a result")
 		}
 	}
 	return paths

@@ -144,10 +144,15 @@ func (w *walker) arm(a cue.Value, at int, path string, below fields.Traits, dept
 		return
 	}
 	if k == cue.TopKind {
-		w.leaves[at].Is |= fields.IsFree | fields.IsText | fields.IsNumber | fields.IsBool | fields.IsList | fields.IsObject
+		w.leaves[at].Is |= fields.IsFree | fields.IsText | fields.IsNumber | fields.IsBool |
+			fields.IsList | fields.IsObject
 		return
 	}
-	for kind, t := range map[cue.Kind]fields.Traits{cue.StringKind: fields.IsText, cue.BoolKind: fields.IsBool, cue.IntKind: fields.IsNumber, cue.FloatKind: fields.IsNumber | fields.IsFraction, cue.ListKind: fields.IsList, cue.StructKind: fields.IsObject} {
+	for kind, t := range map[cue.Kind]fields.Traits{
+		cue.StringKind: fields.IsText, cue.BoolKind: fields.IsBool,
+		cue.IntKind: fields.IsNumber, cue.FloatKind: fields.IsNumber | fields.IsFraction, cue.ListKind: fields.IsList,
+		cue.StructKind: fields.IsObject,
+	} {
 		if k&kind != 0 {
 			w.leaves[at].Is |= t
 		}
@@ -184,7 +189,8 @@ func (w *walker) object(a cue.Value, at int, path string, below fields.Traits, d
 	if slices.Contains(w.leaves[at].Keys, "p99") && slices.Contains(w.leaves[at].Keys, "stddev") {
 		w.leaves[at].Is |= fields.IsShape
 	}
-	if len(w.leaves[at].Keys) == 2 && slices.Contains(w.leaves[at].Keys, "duration") && slices.Contains(w.leaves[at].Keys, "strategy") {
+	if len(w.leaves[at].Keys) == 2 && slices.Contains(w.leaves[at].Keys, "duration") &&
+		slices.Contains(w.leaves[at].Keys, "strategy") {
 		w.leaves[at].Is |= fields.IsRamp
 	}
 	if any := a.LookupPath(cue.MakePath(cue.AnyString)); any.Exists() {
@@ -324,9 +330,11 @@ func option(a cue.Attribute, v cue.Value, in scope) (flags.Option, bool) {
 	get := func(key string) string { s, _, _ := a.Lookup(1, key); return s }
 	has := func(key string) bool { ok, _ := a.Flag(1, key); return ok }
 	o := flags.Option{
-		Path: in.path, Group: in.group, Unit: get("unit"), Deprecated: get("deprecated"), Do: get("do"), At: get("at"), Type: get("type"),
+		Path: in.path, Group: in.group, Unit: get("unit"), Deprecated: get("deprecated"), Do: get("do"), At: get("at"),
+		Type:  get("type"),
 		Names: append([]string{arg(a, 0)}, strings.Fields(get("alias"))...), Short: get("short"), Neg: get("neg"),
-		Many: has("many"), Words: has("words"), Bare: has("bare"), Split: has("split"), Sweep: has("sweep"), Hidden: has("hidden"),
+		Many: has("many"), Words: has("words"), Bare: has("bare"), Split: has("split"), Sweep: has("sweep"),
+		Hidden: has("hidden"),
 		Secret: has("secret") || in.secret, Unsupported: in.unsupported || has("unsupported"),
 	}
 	if g := get("group"); g != "" {
@@ -384,7 +392,8 @@ func option(a cue.Attribute, v cue.Value, in scope) (flags.Option, bool) {
 
 // starredMembers spells the path of a flag as the table of absent things does.
 func starredMembers(path string) string {
-	return strings.NewReplacer(fields.DatasetPath, "benchmark.datasets.*", fields.PhasePath, "benchmark.phases.*", "benchmark.phases.warmup", "benchmark.phases.*").Replace(path)
+	return strings.NewReplacer(fields.DatasetPath, "benchmark.datasets.*", fields.PhasePath, "benchmark.phases.*",
+		"benchmark.phases.warmup", "benchmark.phases.*").Replace(path)
 }
 
 // shownDefault is the default of a field as it would be typed.

@@ -21,7 +21,8 @@ func TestWatchdog(t *testing.T) {
 	cmd.Env = append(os.Environ(), "SCHEMA_TEST_BOMB="+file)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), "bomb.cue:2:9: needs more than 512 MB to evaluate") {
+	if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out),
+		"bomb.cue:2:9: needs more than 512 MB to evaluate") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -109,7 +109,10 @@ func (a *Artifact) Commit(kind, schema string, rows int64) (FileInfo, error) {
 	if err := a.f.Commit(); err != nil {
 		return FileInfo{}, err
 	}
-	return FileInfo{Path: a.name, Kind: kind, Schema: schema, Rows: rows, Bytes: a.n, SHA256: hex.EncodeToString(a.sum.Sum(nil))}, nil
+	return FileInfo{
+		Path: a.name, Kind: kind, Schema: schema, Rows: rows, Bytes: a.n,
+		SHA256: hex.EncodeToString(a.sum.Sum(nil)),
+	}, nil
 }
 
 // WriteArtifact puts a small file in place.

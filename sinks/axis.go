@@ -200,19 +200,34 @@ func identityFields(table string, axes []Axis) []Field {
 	everyRowHasCell := table != "checks" && table != "telemetry"
 	fs := []Field{
 		{Name: "experiment", Doc: "name of the experiment", Kind: Text, enc: dictionary},
-		{Name: "cell", Doc: "identity of the cell: a hash of its resolved settings, equal for equal settings", Kind: Text, enc: dictionary, Null: !everyRowHasCell},
-		{Name: "cell_index", Doc: "number of the cell in the plan, from 0", Kind: Int32, enc: dictionary, Null: !everyRowHasCell},
+		{
+			Name: "cell", Doc: "identity of the cell: a hash of its resolved settings, equal for equal settings",
+			Kind: Text, enc: dictionary, Null: !everyRowHasCell,
+		},
+		{
+			Name: "cell_index", Doc: "number of the cell in the plan, from 0", Kind: Int32, enc: dictionary,
+			Null: !everyRowHasCell,
+		},
 	}
 	for _, a := range axes {
-		fs = append(fs, Field{Name: "axis_" + a.Name, Doc: "value of " + a.Name + " in this cell", Unit: a.Unit, Kind: a.Kind, enc: dictionary, Null: true})
+		fs = append(fs, Field{
+			Name: "axis_" + a.Name, Doc: "value of " + a.Name + " in this cell",
+			Unit: a.Unit, Kind: a.Kind, enc: dictionary, Null: true,
+		})
 	}
 	if table == "cells" {
 		return fs
 	}
 	everyRowHasRun := table == "requests" || table == "chunks" || table == "runs"
 	return append(fs,
-		Field{Name: "trial", Doc: "number of the trial, from 0; screens and --redo count from 1", Kind: Int16, enc: dictionary, Null: !everyRowHasRun},
-		Field{Name: "run_id", Doc: "identity of the run: cell and trial", Kind: Text, enc: dictionary, Null: !everyRowHasRun})
+		Field{
+			Name: "trial", Doc: "number of the trial, from 0; screens and --redo count from 1",
+			Kind: Int16, enc: dictionary, Null: !everyRowHasRun,
+		},
+		Field{
+			Name: "run_id", Doc: "identity of the run: cell and trial", Kind: Text, enc: dictionary,
+			Null: !everyRowHasRun,
+		})
 }
 
 // identity knows the identity columns of every place in a plan.

@@ -19,7 +19,8 @@ type codec struct {
 const lookBack = 1 << 20
 
 func newCodec() *codec {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithAllLitEntropyCompression(true), zstd.WithZeroFrames(true),
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithAllLitEntropyCompression(true), zstd.WithZeroFrames(true),
 		zstd.WithEncoderCRC(false), zstd.WithWindowSize(lookBack))
 	if err != nil {
 		panic(err) // these options are right

@@ -108,11 +108,17 @@ func nanos[R any](name, doc string, f func(*R) *int64) column[R] {
 
 // figure follows from other columns.
 func figure[R any](name, doc, unit string, f func(*R) float64) column[R] {
-	return column[R]{Field: Field{Name: name, Doc: doc, Unit: unit, Kind: Float64, enc: byteStreamSplit, Null: true}, in: tableOnly, derived: f}
+	return column[R]{
+		Field: Field{Name: name, Doc: doc, Unit: unit, Kind: Float64, enc: byteStreamSplit, Null: true},
+		in:    tableOnly, derived: f,
+	}
 }
 
 func real[R any](name, doc, unit string, f func(*R) *float64) column[R] {
-	return column[R]{Field: Field{Name: name, Doc: doc, Unit: unit, Kind: Float64, enc: byteStreamSplit, Null: true}, float: f}
+	return column[R]{
+		Field: Field{Name: name, Doc: doc, Unit: unit, Kind: Float64, enc: byteStreamSplit, Null: true},
+		float: f,
+	}
 }
 
 func count[R any](name, doc, unit string, k Kind, f func(*R) *int64) column[R] {

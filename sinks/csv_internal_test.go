@@ -62,7 +62,10 @@ func TestCSVHasNoFormulas(t *testing.T) {
 // Moments have nine digits of the second, closing zeros included.
 func TestCSVMoments(t *testing.T) {
 	t.Parallel()
-	for _, x := range []int64{0, 1, -1, 999_999_999, 1_700_000_000_000_000_000, 1_700_000_000_120_000_000, 1_700_000_000_000_000_007} {
+	for _, x := range []int64{
+		0, 1, -1, 999_999_999, 1_700_000_000_000_000_000, 1_700_000_000_120_000_000,
+		1_700_000_000_000_000_007,
+	} {
 		want := time.Unix(0, x).UTC().Format("2006-01-02T15:04:05.000000000Z")
 		if got := string(appendTime(nil, x)); got != want {
 			t.Errorf("%d ns: %s, want %s", x, got, want)

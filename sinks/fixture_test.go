@@ -27,7 +27,10 @@ type generator struct {
 }
 
 func newGenerator(seed uint64, chunks int) *generator {
-	g := &generator{rng: rand.New(rand.NewPCG(seed, 1)), urls: []string{"http://127.0.0.1:8000/v1/chat/completions", "http://127.0.0.1:8001/v1/chat/completions"}, chunks: chunks}
+	g := &generator{rng: rand.New(rand.NewPCG(seed, 1)), urls: []string{
+		"http://127.0.0.1:8000/v1/chat/completions",
+		"http://127.0.0.1:8001/v1/chat/completions",
+	}, chunks: chunks}
 	for i := range 4096 {
 		g.sha = append(g.sha, fmt.Sprintf("%016x", uint64(i+1)*0x9E3779B97F4A7C15))
 	}
@@ -48,21 +51,28 @@ func (g *generator) fill(r *record.Record, i int64) {
 	r.FirstOutput, r.LastToken, r.End = r.FirstToken, r.FirstToken+decode, r.FirstToken+decode+120_000
 	r.Status, r.HTTPStatus, r.FinishReason, r.InWindow, r.Streamed = record.OK, 200, "stop", true, true
 	r.ISL, r.OSL, r.OSLRequested = 512+int64(g.rng.IntN(64)), 64+int64(g.rng.IntN(128)), 128
-	r.OutputTokens, r.UsagePrompt, r.UsageCompletion, r.UsageTotal, r.Cached = r.OSL, r.ISL, r.OSL, r.ISL+r.OSL, int64(g.rng.IntN(512))
-	r.ReceiveLag, r.SLOSet, r.Reused, r.BytesSent, r.BytesReceived = 4+20*g.rng.Float64(), true, true, 2600+int64(g.rng.IntN(256)), r.OSL*210
+	r.OutputTokens, r.UsagePrompt, r.UsageCompletion, r.UsageTotal, r.Cached = r.OSL, r.ISL, r.OSL, r.ISL+r.OSL,
+		int64(g.rng.IntN(512))
+	r.ReceiveLag, r.SLOSet, r.Reused, r.BytesSent, r.BytesReceived = 4+20*g.rng.Float64(),
+		true, true, 2600+int64(g.rng.IntN(256)), r.OSL*210
 	if ttft > 60e6 {
 		r.SLOFailed = "time_to_first_token"
 	}
 	if g.rng.IntN(100) == 0 {
-		r.Status, r.HTTPStatus, r.ErrorKind, r.ErrorMessage, r.FinishReason = record.HTTPError, 503, "overloaded", "upstream overloaded", ""
+		r.Status, r.HTTPStatus, r.ErrorKind, r.ErrorMessage, r.FinishReason = record.HTTPError, 503, "overloaded",
+			"upstream overloaded", ""
 		r.FirstToken, r.FirstOutput, r.LastToken = record.None, record.None, record.None
-		r.OSL, r.OutputTokens, r.UsagePrompt, r.UsageCompletion, r.UsageTotal, r.Cached = record.None, record.None, record.None, record.None, record.None, record.None
+		r.OSL, r.OutputTokens, r.UsagePrompt, r.UsageCompletion, r.UsageTotal, r.Cached = record.None, record.None,
+			record.None, record.None, record.None, record.None
 		r.ReceiveLag = math.NaN()
 		return
 	}
 	for k := range int64(g.chunks) {
 		t := r.FirstToken + decode*k/max(int64(g.chunks)-1, 1)
-		chunks = append(chunks, record.Chunk{At: t, Low: t, Bytes: 180 + int32(k&63), Tokens: 1, Kind: record.Content, SameRead: k%16 == 15})
+		chunks = append(chunks, record.Chunk{
+			At: t, Low: t, Bytes: 180 + int32(k&63), Tokens: 1, Kind: record.Content,
+			SameRead: k%16 == 15,
+		})
 	}
 	r.Chunks = chunks
 }
@@ -91,9 +101,15 @@ func demoPlan(name string, cells, trials int) *sweep.Plan {
 }
 
 // writeJournal writes the records of one run, in the given order.
-func writeJournal(t testing.TB, path string, p *sweep.Plan, cell, trial int, zero time.Time, records func(yield func(*record.Record) bool)) {
+func writeJournal(
+	t testing.TB, path string, p *sweep.Plan, cell, trial int, zero time.Time,
+	records func(yield func(*record.Record) bool),
+) {
 	t.Helper()
-	j, err := sinks.NewJournal(path, sinks.RunMeta{Experiment: p.Name, Cell: p.Cells[cell].ID, CellIndex: cell, Trial: trial, T0: zero, RunID: fmt.Sprintf("%s-t%d", p.Cells[cell].ID, trial)})
+	j, err := sinks.NewJournal(path, sinks.RunMeta{
+		Experiment: p.Name, Cell: p.Cells[cell].ID, CellIndex: cell,
+		Trial: trial, T0: zero, RunID: fmt.Sprintf("%s-t%d", p.Cells[cell].ID, trial),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,25 +156,45 @@ func all(rs []record.Record) func(yield func(*record.Record) bool) {
 // inputOf is a small experiment in dir: journals and one row of each small table.
 func inputOf(t testing.TB, dir string, p *sweep.Plan, requests int64, chunks int) sinks.TablesInput {
 	t.Helper()
-	in := sinks.TablesInput{Plan: p, T0: t0, Version: "0.1.0", Verdict: validity.Valid.String(), Host: `{"cpus":2}`, Chunks: true}
+	in := sinks.TablesInput{
+		Plan: p, T0: t0, Version: "0.1.0", Verdict: validity.Valid.String(), Host: `{"cpus":2}`,
+		Chunks: true,
+	}
 	nan := math.NaN()
 	for i, r := range p.Runs {
 		path := filepath.Join(dir, r.ID+".arrow")
 		zero := t0.Add(time.Duration(i) * time.Hour)
 		writeJournal(t, path, p, r.Cell.Index, r.Trial, zero, outOfOrder(newGenerator(uint64(i), chunks), requests))
 		at := sinks.Place{Cell: r.Cell.Index, Trial: r.Trial}
-		in.Journals = append(in.Journals, sinks.RunJournal{Place: at, Path: path, SteadyStart: 0, SteadyEnd: int64(time.Hour)})
-		in.Runs = append(in.Runs, sinks.RunRow{Place: at, Started: zero.UnixNano(), Ended: record.None, Planned: requests, SteadyStart: record.None, ClientCPU: nan, Verdict: validity.Valid.String(), Path: r.ID})
-		in.Metrics = append(in.Metrics, sinks.MetricRow{Place: at, Level: "run", Window: "full", Metric: "time_to_first_token", Stat: "p99", Value: 70.25, Unit: "ms", Low: nan, High: nan, CV: nan, N: requests, NEff: nan, Certified: record.None, Method: "linear"})
+		in.Journals = append(in.Journals, sinks.RunJournal{
+			Place: at, Path: path,
+			SteadyStart: 0, SteadyEnd: int64(time.Hour),
+		})
+		in.Runs = append(in.Runs, sinks.RunRow{
+			Place: at, Started: zero.UnixNano(), Ended: record.None,
+			Planned: requests, SteadyStart: record.None, ClientCPU: nan, Verdict: validity.Valid.String(), Path: r.ID,
+		})
+		in.Metrics = append(in.Metrics, sinks.MetricRow{
+			Place: at, Level: "run", Window: "full",
+			Metric: "time_to_first_token", Stat: "p99", Value: 70.25, Unit: "ms", Low: nan, High: nan, CV: nan,
+			N: requests, NEff: nan, Certified: record.None, Method: "linear",
+		})
 	}
 	for _, c := range p.Cells {
 		at := sinks.Place{Cell: c.Index, Trial: sinks.All}
-		cell := sinks.CellRow{Place: at, Trials: int64(p.Trials), Verdict: validity.Valid.String(), Pareto: 1, Knee: record.None, CurveGood: math.NaN(), CurveRate: math.NaN(), N: 100}
+		cell := sinks.CellRow{
+			Place: at, Trials: int64(p.Trials), Verdict: validity.Valid.String(), Pareto: 1,
+			Knee: record.None, CurveGood: math.NaN(), CurveRate: math.NaN(), N: 100,
+		}
 		for range sinks.CellFigures() {
 			cell.Figures = append(cell.Figures, sinks.Figure{Value: 70.25 + float64(c.Index), Low: 69, High: nan})
 		}
 		in.Cells = append(in.Cells, cell)
-		in.Metrics = append(in.Metrics, sinks.MetricRow{Place: at, Level: "cell", Window: "full", Metric: "time_to_first_token", Stat: "p99", Value: 70.25, Unit: "ms", Low: 69, High: 71, CV: 0, N: int64(p.Trials), NEff: nan, Certified: 1, Method: "linear"})
+		in.Metrics = append(in.Metrics, sinks.MetricRow{
+			Place: at, Level: "cell", Window: "full",
+			Metric: "time_to_first_token", Stat: "p99", Value: 70.25, Unit: "ms", Low: 69, High: 71, CV: 0,
+			N: int64(p.Trials), NEff: nan, Certified: 1, Method: "linear",
+		})
 	}
 	in.Checks = []sinks.CheckRow{
 		{Place: sinks.Place{Cell: sinks.All, Trial: sinks.All}, Level: "experiment", Check: "runs", Severity: "warn", Verdict: "warn", Value: 2, Limit: 3, Detail: "2 trials"},

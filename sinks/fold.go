@@ -57,7 +57,8 @@ func (h *held) Before(o *held) bool { return h.row.RequestID < o.row.RequestID }
 func (f *fold) journal(run RunJournal) (JournalInfo, error) {
 	begin := func(m RunMeta) error {
 		if m.CellIndex != run.Cell || m.Trial != run.Trial {
-			return fmt.Errorf("journal %s: is of cell %d trial %d, want cell %d trial %d", run.Path, m.CellIndex, m.Trial, run.Cell, run.Trial)
+			return fmt.Errorf("journal %s: is of cell %d trial %d, want cell %d trial %d",
+				run.Path, m.CellIndex, m.Trial, run.Cell, run.Trial)
 		}
 		f.run, f.next, f.step = run, m.Share.ID(0), max(m.Share.Of, 1)
 		f.base, f.unsent, f.ids = f.base+f.ids[0], f.unsent+f.ids[1], [2]int64{}
@@ -92,7 +93,8 @@ func (f *fold) journal(run RunJournal) (JournalInfo, error) {
 // forTables are the columns that the tables need: not the names that only AIPerf's
 // files have.
 func forTables() []column[requestRow] {
-	return slices.DeleteFunc(inJournal(requestColumns()), func(c column[requestRow]) bool { return c.names && c.in == journalOnly })
+	return slices.DeleteFunc(inJournal(requestColumns()),
+		func(c column[requestRow]) bool { return c.names && c.in == journalOnly })
 }
 
 // add brings a row into order. packed is its chunks as they are kept while it

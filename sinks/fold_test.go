@@ -33,7 +33,8 @@ func TestTablesOfSparseNumbers(t *testing.T) {
 		for r := range outOfOrder(newGenerator(3, 4), n) {
 			if local := r.RequestID; local%(n/unsent) == 0 {
 				u := record.New()
-				u.RequestID, u.Phase, u.Status, u.Intended = -1-share.ID(local/(n/unsent)), "profiling", record.Unsent, local
+				u.RequestID, u.Phase, u.Status, u.Intended = -1-share.ID(local/(n/unsent)), "profiling", record.Unsent,
+					local
 				write(&u)
 			}
 			r.RequestID = number(r.RequestID)
@@ -42,7 +43,10 @@ func TestTablesOfSparseNumbers(t *testing.T) {
 		if err := j.Close(); err != nil {
 			t.Fatal(err)
 		}
-		in := sinks.TablesInput{Plan: p, T0: t0, Chunks: true, Formats: []string{"parquet"}, Journals: []sinks.RunJournal{{Path: path, SteadyStart: 0, SteadyEnd: 1e9}}}
+		in := sinks.TablesInput{
+			Plan: p, T0: t0, Chunks: true, Formats: []string{"parquet"},
+			Journals: []sinks.RunJournal{{Path: path, SteadyStart: 0, SteadyEnd: 1e9}},
+		}
 		if _, err := sinks.WriteTables(dir, in); err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +63,8 @@ func TestTablesOfSparseNumbers(t *testing.T) {
 				last = max(last, id)
 				delete(row, "request_id")
 			}
-			slices.SortStableFunc(rows, func(a, b map[string]string) int { // what was never sent has no place among the others
+			// what was never sent has no place among the others
+			slices.SortStableFunc(rows, func(a, b map[string]string) int {
 				if a["status"] == string(record.Unsent) && b["status"] == a["status"] {
 					return cmp.Compare(a["start_time"], b["start_time"])
 				}

@@ -82,14 +82,21 @@ func NewJournal(path string, meta RunMeta) (*Journal, error) {
 	}
 	cols := inJournal(requestColumns())
 	md := arrow.MetadataFrom(map[string]string{"aiperf.schema": journalSchema, "aiperf.run": string(text)})
-	all := append(arrowFields(fields(cols)), arrow.Field{Name: chunksColumn, Type: arrow.BinaryTypes.Binary, Nullable: true})
+	all := append(arrowFields(fields(cols)), arrow.Field{
+		Name: chunksColumn, Type: arrow.BinaryTypes.Binary,
+		Nullable: true,
+	})
 	schema := arrow.NewSchema(append(all, repeatFields()...), &md)
 	mem := &pool{}
-	j := &Journal{path: path, f: f, buf: bufio.NewWriterSize(f, 64<<10), cols: cols, values: make([]vector, len(cols)), rb: array.NewRecordBuilder(mem, schema), waiting: record.None}
+	j := &Journal{
+		path: path, f: f, buf: bufio.NewWriterSize(f, 64<<10), cols: cols, values: make([]vector, len(cols)),
+		rb: array.NewRecordBuilder(mem, schema), waiting: record.None,
+	}
 	j.w = ipc.NewWriter(j.buf, ipc.WithSchema(schema), ipc.WithAllocator(mem))
 	j.packed = j.rb.Field(len(cols)).(*array.BinaryBuilder)
 	j.alike = newAlike(cols)
-	j.repeats.n, j.repeats.packed = j.rb.Field(len(cols)+1).(*array.Int32Builder), j.rb.Field(len(cols)+2).(*array.BinaryBuilder)
+	j.repeats.n, j.repeats.packed = j.rb.Field(len(cols)+1).(*array.Int32Builder),
+		j.rb.Field(len(cols)+2).(*array.BinaryBuilder)
 	for i := range cols {
 		cols[i].Null = true // here, whatever was not measured is absent
 		if cols[i].text != nil {

@@ -156,7 +156,8 @@ func newDecoder(s *arrow.Schema, cols []column[requestRow]) (*decoder, error) {
 	d.alike = newAlike(inJournal(requestColumns()))
 	d.alike.skip = map[string]bool{}
 	for _, c := range d.alike.texts {
-		d.alike.skip[c.Name] = !slices.ContainsFunc(cols, func(wanted column[requestRow]) bool { return wanted.Name == c.Name })
+		d.alike.skip[c.Name] = !slices.ContainsFunc(cols,
+			func(wanted column[requestRow]) bool { return wanted.Name == c.Name })
 	}
 	d.counts = [2]int{-1, -1}
 	for i, f := range repeatFields() {

@@ -45,7 +45,8 @@ func ReadMeasured(path string, consumers ...Consumer) (JournalInfo, error) {
 
 // readRecords reads the given columns of a journal and its chunks.
 func readRecords(path string, cols []column[requestRow], consumers []Consumer) (JournalInfo, error) {
-	return readJournal(path, &pool{}, cols, func(RunMeta) error { return nil }, func(b *rowBatch) error { return sideBySide(b, consumers) })
+	return readJournal(path, &pool{}, cols, func(RunMeta) error { return nil },
+		func(b *rowBatch) error { return sideBySide(b, consumers) })
 }
 
 // sideBySide hands a batch to all consumers at once, where that pays.
@@ -75,7 +76,9 @@ func sideBySide(b *rowBatch, consumers []Consumer) error {
 // readJournal tells begin whose journal it is and hands out its rows in
 // batches, as they were written, of each row the given columns. A batch is
 // valid only during the call; its texts stay valid.
-func readJournal(path string, mem *pool, cols []column[requestRow], begin func(RunMeta) error, fn func(*rowBatch) error) (info JournalInfo, err error) {
+func readJournal(
+	path string, mem *pool, cols []column[requestRow], begin func(RunMeta) error, fn func(*rowBatch) error,
+) (info JournalInfo, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return info, journalError(path, err)

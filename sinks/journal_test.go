@@ -42,7 +42,8 @@ func TestJournalKeepsEveryField(t *testing.T) {
 	if diff := cmp.Diff(recordtest.Fixed(), got, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("journal (-written +read):\n%s", diff)
 	}
-	if info.Records != int64(len(recordtest.Fixed())) || info.Torn != 0 || !info.Ended || info.Meta.Cell != p.Cells[1].ID || info.Meta.Trial != 1 || !info.Meta.T0.Equal(t0) {
+	if info.Records != int64(len(recordtest.Fixed())) || info.Torn != 0 || !info.Ended ||
+		info.Meta.Cell != p.Cells[1].ID || info.Meta.Trial != 1 || !info.Meta.T0.Equal(t0) {
 		t.Errorf("info %+v", info)
 	}
 }
@@ -213,7 +214,8 @@ func TestJournalErrors(t *testing.T) {
 	if err := os.WriteFile(path, []byte("precious"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sinks.NewJournal(path, sinks.RunMeta{}); !errors.Is(err, os.ErrExist) || !strings.Contains(err.Error(), path) {
+	if _, err := sinks.NewJournal(path, sinks.RunMeta{}); !errors.Is(err, os.ErrExist) ||
+		!strings.Contains(err.Error(), path) {
 		t.Errorf("NewJournal over a file: %v, want it refused by name", err)
 	}
 	if _, _, err := read(t, filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {

@@ -37,7 +37,8 @@ func numbered(t *testing.T, outs ...output) (*table[int64], []*lane) {
 		p.Runs = append(p.Runs, sweep.Run{Cell: c})
 	}
 	var lanes []*lane
-	tb, err := newTable("requests", newIdentity(p), []column[int64]{ordinal("n", "", Int64, func(n *int64) *int64 { return n })},
+	tb, err := newTable("requests", newIdentity(p),
+		[]column[int64]{ordinal("n", "", Int64, func(n *int64) *int64 { return n })},
 		func(string, []Field) ([]*lane, error) {
 			for _, o := range outs {
 				lanes = append(lanes, newLane(o))

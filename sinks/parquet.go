@@ -139,7 +139,8 @@ func newParquetOutput(out io.Writer, name string, fs []Field, meta map[string]st
 		opts = append(opts, parquet.KeyValueMetadata(k, meta[k]))
 	}
 	if name == "requests" || name == "chunks" { // request_id too, unless one request overtook tens of thousands
-		opts = append(opts, parquet.SortingWriterConfig(parquet.SortingColumns(parquet.Ascending("cell_index"), parquet.Ascending("trial"))))
+		opts = append(opts, parquet.SortingWriterConfig(parquet.SortingColumns(parquet.Ascending("cell_index"),
+			parquet.Ascending("trial"))))
 	}
 	w := parquet.NewGenericWriter[any](out, opts...)
 	return &parquetOutput{w: w, cols: w.ColumnWriters(), fs: fs, same: make([]repeated, len(fs))}

@@ -65,7 +65,8 @@ func TestUniformColumns(t *testing.T) {
 	row := 0
 	err = in.each(func(b *batch) error {
 		for j := range b.n {
-			got, want := values{b.cols[0].ints[j], b.cols[1].floats[j], b.cols[2].texts[j], b.cols[3].ints[j]}, value(row)
+			got, want := values{b.cols[0].ints[j], b.cols[1].floats[j], b.cols[2].texts[j], b.cols[3].ints[j]},
+				value(row)
 			if got != want && !(math.IsNaN(got.x) && math.IsNaN(want.x) && got.n == want.n && got.s == want.s) {
 				return fmt.Errorf("row %d: %v, want %v", row, got, want)
 			}

@@ -38,7 +38,10 @@ func newParquetInput(r io.ReaderAt, size int64) (*parquetInput, error) {
 		if !ok {
 			return nil, fmt.Errorf("column %s: %s is no type of our tables", c.Name(), c.Type())
 		}
-		in.fs = append(in.fs, Field{Name: c.Name(), Unit: units[c.Name()], Kind: kind, Null: c.Optional(), enc: naturalEncoding(kind)})
+		in.fs = append(in.fs, Field{
+			Name: c.Name(), Unit: units[c.Name()], Kind: kind,
+			Null: c.Optional(), enc: naturalEncoding(kind),
+		})
 	}
 	return in, nil
 }
@@ -121,7 +124,9 @@ func (in *parquetInput) each(fn func(*batch) error) error {
 	return nil
 }
 
-func (in *parquetInput) group(rows int64, readers []parquet.ColumnChunkValueReader, b *batch, values []parquet.Value, fn func(*batch) error) error {
+func (in *parquetInput) group(
+	rows int64, readers []parquet.ColumnChunkValueReader, b *batch, values []parquet.Value, fn func(*batch) error,
+) error {
 	for rows > 0 {
 		b.n = int(min(rows, batchRows))
 		for i := range readers {

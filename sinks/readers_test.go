@@ -98,7 +98,10 @@ func (w *world) experiment(t *testing.T, dir, name string) expected {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := expected{Rows: map[string]int64{}, TTFT: map[string][]float64{}, Nulls: map[string]int{"request_id": 0, "ttfo_ms": 0, "osl": 0, "reasoning_tokens": 0, "axis_request_rate": 0, "axis_concurrency": 0}}
+	e := expected{Rows: map[string]int64{}, TTFT: map[string][]float64{}, Nulls: map[string]int{
+		"request_id": 0,
+		"ttfo_ms":    0, "osl": 0, "reasoning_tokens": 0, "axis_request_rate": 0, "axis_concurrency": 0,
+	}}
 	for _, f := range info.Files {
 		if table, ok := strings.CutSuffix(f.Path, ".parquet"); ok {
 			e.Rows[table] = f.Rows
@@ -187,7 +190,8 @@ func TestReaders(t *testing.T) {
 	py := python(t)
 	dir := t.TempDir()
 	w := world{
-		gaps: map[int64][]float64{}, failed: map[int64]float64{}, sent: map[int64]float64{}, good: map[int64]float64{}, all: map[int64]float64{},
+		gaps: map[int64][]float64{}, failed: map[int64]float64{}, sent: map[int64]float64{}, good: map[int64]float64{},
+		all: map[int64]float64{},
 		Types: map[string]string{
 			"experiment": "string", "cell_index": "int32", "axis_concurrency": "int64", "axis_request_rate": "double", "axis_model": "string",
 			"axis_temperature": "double", "trial": "int16", "request_id": "int64", "turn": "int16", "start_time": "timestamp[ns, tz=UTC]",
@@ -208,7 +212,8 @@ func TestReaders(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "want.json"), b, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	script, page := input(t, filepath.Join("testdata", "readers.py")), input(t, filepath.Join("..", "docs", "tables.md"))
+	script, page := input(t, filepath.Join("testdata", "readers.py")),
+		input(t, filepath.Join("..", "docs", "tables.md"))
 	if out, err := exec.Command(py, script, dir, page).CombinedOutput(); err != nil {
 		t.Errorf("readers.py: %v\n%s", err, out)
 	}

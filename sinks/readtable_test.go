@@ -25,7 +25,8 @@ func TestReadTable(t *testing.T) {
 		t.Fatalf("%d rows, columns %d and %d, meta %v", got.N, len(got.Floats), len(got.Texts), got.Meta)
 	}
 	for i, r := range readParquet(t, filepath.Join(dir, "requests.parquet")) {
-		if got.Texts["run_id"][i] != r["run_id"] || strconv.FormatInt(int64(got.Floats["sent_ns"][i]), 10) != r["sent_ns"] && r["sent_ns"] != "" {
+		if got.Texts["run_id"][i] != r["run_id"] || strconv.FormatInt(int64(got.Floats["sent_ns"][i]),
+			10) != r["sent_ns"] && r["sent_ns"] != "" {
 			t.Fatalf("row %d: %s, %v; want %v", i, got.Texts["run_id"][i], got.Floats["sent_ns"][i], r)
 		}
 		if (r["ttft_ms"] == "") != math.IsNaN(got.Floats["ttft_ms"][i]) {

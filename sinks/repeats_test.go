@@ -106,7 +106,10 @@ func TestServerThatIsGoneLeavesLittle(t *testing.T) {
 	if each := size(path) / n; each > 25 {
 		t.Errorf("%d bytes a request in the journal", each)
 	}
-	if _, err := sinks.WriteTables(dir, sinks.TablesInput{Plan: p, T0: t0, Journals: []sinks.RunJournal{{Path: path, SteadyStart: record.None, SteadyEnd: record.None}}}); err != nil {
+	if _, err := sinks.WriteTables(dir, sinks.TablesInput{
+		Plan: p, T0: t0,
+		Journals: []sinks.RunJournal{{Path: path, SteadyStart: record.None, SteadyEnd: record.None}},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if each := size(filepath.Join(dir, "requests.parquet")) / n; each > 15 {

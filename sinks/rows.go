@@ -170,7 +170,10 @@ type CellFigure struct{ Name, Tag, Stat, Unit, Doc string }
 // CellFigures are the figures that people ask for.
 func CellFigures() []CellFigure {
 	return []CellFigure{
-		{"output_tps", metrics.OutputTokenThroughput, "avg", "tokens/s", "output tokens per second, all requests together"},
+		{
+			"output_tps", metrics.OutputTokenThroughput, "avg", "tokens/s",
+			"output tokens per second, all requests together",
+		},
 		{"requests_per_s", metrics.RequestThroughput, "avg", "requests/s", "requests that ended well per second"},
 		{"ttft_p50_ms", metrics.TimeToFirstToken, "p50", "ms", "time to first token, median"},
 		{"ttft_p99_ms", metrics.TimeToFirstToken, "p99", "ms", "time to first token, 99th percentile"},
@@ -180,7 +183,10 @@ func CellFigures() []CellFigure {
 		{"latency_p99_ms", metrics.RequestLatency, "p99", "ms", "latency of a request, 99th percentile"},
 		{"tps_user", metrics.OutputTokenThroughputPerUser, "p50", "tokens/s", "tokens per second of one user, median"},
 		{"error_share", metrics.ErrorRate, "avg", "ratio", "requests that failed, of those that were tried"},
-		{"good_share", metrics.GoodRequestFraction, "avg", "ratio", "requests that kept all limits; null without limits"},
+		{
+			"good_share", metrics.GoodRequestFraction, "avg", "ratio",
+			"requests that kept all limits; null without limits",
+		},
 	}
 }
 

@@ -24,7 +24,8 @@ import (
 type Series[R any] struct {
 	name, doc string
 	columns   func() []column[R]
-	at        func(*R) *int64 // when it was taken: ns since the run's T0 in the file, since the experiment's in the table
+	// when it was taken: ns since the run's T0 in the file, since the experiment's in the table
+	at func(*R) *int64
 }
 
 // Sample is a row of the telemetry table: one figure at one moment.
@@ -87,7 +88,8 @@ type Stream[R any] struct {
 // sample.
 func (s Series[R]) Open(dir string, meta RunMeta) (*Stream[R], error) {
 	text, err := json.Marshal(meta)
-	return &Stream[R]{path: filepath.Join(dir, resultdir.StreamOf(s.name)), meta: text, cols: s.columns(), at: s.at}, err
+	return &Stream[R]{path: filepath.Join(dir, resultdir.StreamOf(s.name)), meta: text, cols: s.columns(), at: s.at},
+		err
 }
 
 // Write adds samples. What is older than a second, by the samples' own time, is with
@@ -135,7 +137,8 @@ func (w *Stream[R]) create() (err error) {
 	md := arrow.MetadataFrom(map[string]string{"aiperf.run": string(w.meta)})
 	schema, mem := arrow.NewSchema(arrowFields(fields(w.cols)), &md), &pool{}
 	w.buf = bufio.NewWriter(w.file)
-	w.w, w.rb = ipc.NewWriter(w.buf, ipc.WithSchema(schema), ipc.WithAllocator(mem)), array.NewRecordBuilder(mem, schema)
+	w.w, w.rb = ipc.NewWriter(w.buf, ipc.WithSchema(schema), ipc.WithAllocator(mem)),
+		array.NewRecordBuilder(mem, schema)
 	return nil
 }
 

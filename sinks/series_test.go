@@ -27,7 +27,10 @@ func TestSamplesBecomeATable(t *testing.T) {
 		}
 		journal := filepath.Join(own, resultdir.StreamName)
 		writeJournal(t, journal, p, r.Cell.Index, r.Trial, meta.T0, outOfOrder(newGenerator(1, 0), 3))
-		in.Journals = append(in.Journals, sinks.RunJournal{Place: sinks.Place{Cell: r.Cell.Index, Trial: r.Trial}, Path: journal})
+		in.Journals = append(in.Journals, sinks.RunJournal{
+			Place: sinks.Place{Cell: r.Cell.Index, Trial: r.Trial},
+			Path:  journal,
+		})
 		samples, err := sinks.Telemetry().Open(own, meta)
 		if err != nil {
 			t.Fatal(err)
@@ -36,7 +39,10 @@ func TestSamplesBecomeATable(t *testing.T) {
 			if i == 1 { // nothing was sampled
 				break
 			}
-			err := samples.Write(sinks.Sample{At: int64(k) * 1e6, Source: "host", Metric: "client_cpu", Unit: "cores", Kind: "gauge", Value: float64(k)})
+			err := samples.Write(sinks.Sample{
+				At: int64(k) * 1e6, Source: "host", Metric: "client_cpu",
+				Unit: "cores", Kind: "gauge", Value: float64(k),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +68,8 @@ func TestSamplesBecomeATable(t *testing.T) {
 			i++
 		}
 		k := int64(runs[row["run_id"]] - 1)
-		if at := strconv.FormatInt(int64(i)*int64(time.Hour)+k*1e6, 10); row["t_ns"] != at || row["value"] != strconv.FormatInt(k, 10) || row["metric"] != "client_cpu" {
+		if at := strconv.FormatInt(int64(i)*int64(time.Hour)+k*1e6, 10); row["t_ns"] != at ||
+			row["value"] != strconv.FormatInt(k, 10) || row["metric"] != "client_cpu" {
 			t.Fatalf("sample %d of run %d: %v, want t_ns %s", k, i, row, at)
 		}
 	}

@@ -31,9 +31,14 @@ type table[R any] struct {
 	written int64
 }
 
-func newTable[R any](name string, id *identity, cols []column[R], open func(name string, fs []Field) ([]*lane, error)) (*table[R], error) {
+func newTable[R any](
+	name string, id *identity, cols []column[R], open func(name string, fs []Field) ([]*lane, error),
+) (*table[R], error) {
 	first := identityFields(name, id.axes)
-	t := &table[R]{name: name, cols: cols, fs: append(first, fields(cols)...), own: len(first), free: make(chan *shared, turns), id: id}
+	t := &table[R]{
+		name: name, cols: cols, fs: append(first, fields(cols)...),
+		own: len(first), free: make(chan *shared, turns), id: id,
+	}
 	var err error
 	t.lanes, err = open(name, t.fs)
 	return t, err

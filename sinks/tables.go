@@ -41,7 +41,8 @@ type TablesInfo struct {
 // Tables are the names of the tables that were written, in the order of their listing.
 func (info TablesInfo) Tables() []string {
 	return slices.DeleteFunc(TableNames(), func(name string) bool {
-		return !slices.ContainsFunc(info.Files, func(f FileInfo) bool { return strings.TrimSuffix(f.Path, filepath.Ext(f.Path)) == name })
+		return !slices.ContainsFunc(info.Files,
+			func(f FileInfo) bool { return strings.TrimSuffix(f.Path, filepath.Ext(f.Path)) == name })
 	})
 }
 
@@ -146,7 +147,9 @@ func (s *tableSet) wants(table, format string) bool {
 	return table == "cells" || table == "runs"
 }
 
-func newOutput(format string, a io.WriteSeeker, name string, fs []Field, meta map[string]string, codec *codec) (output, error) {
+func newOutput(
+	format string, a io.WriteSeeker, name string, fs []Field, meta map[string]string, codec *codec,
+) (output, error) {
 	switch format {
 	case "parquet":
 		return newParquetOutput(a, name, fs, meta, codec), nil

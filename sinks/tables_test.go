@@ -189,7 +189,8 @@ func TestTablesCarryTheFixedRecords(t *testing.T) {
 	zero := t0.Add(10 * time.Second) // the run began 10 s into the experiment
 	writeJournal(t, journal, p, 0, 0, zero, all(recordtest.Fixed()))
 	info, err := sinks.WriteTables(dir, sinks.TablesInput{
-		Plan: p, T0: t0, Version: "0.1.0", Verdict: validity.Valid.String(), Chunks: true, Formats: []string{"arrow", "csv"},
+		Plan: p, T0: t0, Version: "0.1.0", Verdict: validity.Valid.String(),
+		Chunks: true, Formats: []string{"arrow", "csv"},
 		Journals: []sinks.RunJournal{{Path: journal, SteadyStart: 0, SteadyEnd: 91_900_000}},
 	})
 	if err != nil {
@@ -217,13 +218,17 @@ func TestTablesCarryTheFixedRecords(t *testing.T) {
 		"phase": "warmup", "request_id": "1", "turn": "0", "status": "client", "in_window": "false",
 		"steady": "false", "chunks": "0", "open_loop": "false", "connection_reused": "false", "resent": "false", "resent_read": "false",
 	}
-	for _, k := range []string{"experiment", "cell", "cell_index", "axis_concurrency", "axis_temperature", "axis_endpoint", "axis_alpha_only", "trial", "run_id"} {
+	for _, k := range []string{
+		"experiment", "cell", "cell_index", "axis_concurrency", "axis_temperature",
+		"axis_endpoint", "axis_alpha_only", "trial", "run_id",
+	} {
 		unset[k] = want[k]
 	}
 	if diff := cmp.Diff(unset, got[1]); diff != "" {
 		t.Errorf("second request (-want +got):\n%s", diff)
 	}
-	if got[2]["slo_ok"] != "false" || got[2]["error_message"] != recordtest.Fixed()[2].ErrorMessage || got[2]["steady"] != "true" {
+	if got[2]["slo_ok"] != "false" || got[2]["error_message"] != recordtest.Fixed()[2].ErrorMessage ||
+		got[2]["steady"] != "true" {
 		t.Errorf("third request %v", got[2])
 	}
 	chunks := readParquet(t, filepath.Join(dir, "chunks.parquet"))
@@ -306,7 +311,8 @@ func checkFiles(t *testing.T, dir string, files []sinks.FileInfo) {
 		}
 		sum := sha256.Sum256(b)
 		name, _, _ := strings.Cut(f.Path, ".")
-		if int64(len(b)) != f.Bytes || hex.EncodeToString(sum[:]) != f.SHA256 || f.Schema != name+"/4" || f.Kind != "table" {
+		if int64(len(b)) != f.Bytes || hex.EncodeToString(sum[:]) != f.SHA256 || f.Schema != name+"/4" ||
+			f.Kind != "table" {
 			t.Errorf("%s: info %+v does not fit the file (%d bytes, %x)", f.Path, f, len(b), sum)
 		}
 	}
@@ -330,7 +336,10 @@ func TestWriteTables(t *testing.T) {
 	}
 	chunkRows := rows["chunks.parquet"]
 	want := map[string]int64{}
-	for table, n := range map[string]int64{"requests": 1200, "chunks": chunkRows, "runs": 6, "cells": 3, "metrics": 9, "checks": 3} {
+	for table, n := range map[string]int64{
+		"requests": 1200, "chunks": chunkRows, "runs": 6, "cells": 3, "metrics": 9,
+		"checks": 3,
+	} {
 		for _, format := range sinks.Formats() {
 			want[table+"."+format] = n
 		}
@@ -390,7 +399,8 @@ func metadata(t *testing.T, path string) {
 	if err := json.Unmarshal([]byte(text), &units); err != nil || units["ttft_ms"] != "ms" || units["isl"] != "tokens" {
 		t.Errorf("aiperf.units = %q", text)
 	}
-	if text, _ := f.Lookup("aiperf.axes"); !strings.Contains(text, `{"name":"axis_alpha_only","path":"benchmark.endpoint.extra.x"}`) {
+	if text, _ := f.Lookup("aiperf.axes"); !strings.Contains(text,
+		`{"name":"axis_alpha_only","path":"benchmark.endpoint.extra.x"}`) {
 		t.Errorf("aiperf.axes = %q", text)
 	}
 	var names []string
@@ -483,14 +493,18 @@ func TestLargeTable(t *testing.T) {
 			}
 		}
 	})
-	if _, err := sinks.WriteTables(dir, sinks.TablesInput{Plan: p, T0: t0, Journals: []sinks.RunJournal{{Path: journal, SteadyStart: record.None, SteadyEnd: record.None}}}); err != nil {
+	if _, err := sinks.WriteTables(dir, sinks.TablesInput{
+		Plan: p, T0: t0,
+		Journals: []sinks.RunJournal{{Path: journal, SteadyStart: record.None, SteadyEnd: record.None}},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "chunks.parquet")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("chunks.parquet was written though not asked for: %v", err)
 	}
 	path := filepath.Join(dir, "requests.parquet")
-	ids, shas, isls, sents := columnOf(t, path, "request_id"), columnOf(t, path, "prompt_sha"), columnOf(t, path, "isl"), columnOf(t, path, "sent_ns")
+	ids, shas, isls, sents := columnOf(t, path, "request_id"), columnOf(t, path, "prompt_sha"),
+		columnOf(t, path, "isl"), columnOf(t, path, "sent_ns")
 	seen := make([]bool, n)
 	last, disorder := int64(-1), 0
 	for i := range ids {
@@ -499,8 +513,10 @@ func TestLargeTable(t *testing.T) {
 		if id%2 == 1 {
 			isl = parquet.Int32Value(int32(id))
 		}
-		if seen[id] || string(shas[i].ByteArray()) != sha(id) || !parquet.Equal(isls[i], isl) || sents[i].Int64() != id*1000 {
-			t.Fatalf("row %d is request %d (seen %v): sha %v, isl %v, sent %v", i, id, seen[id], shas[i], isls[i], sents[i])
+		if seen[id] || string(shas[i].ByteArray()) != sha(id) || !parquet.Equal(isls[i], isl) ||
+			sents[i].Int64() != id*1000 {
+			t.Fatalf("row %d is request %d (seen %v): sha %v, isl %v, sent %v", i, id, seen[id], shas[i], isls[i],
+				sents[i])
 		}
 		seen[id] = true
 		if id < last {
@@ -562,18 +578,24 @@ func TestWriteTablesRefuses(t *testing.T) {
 	}
 	in.Formats = nil
 	in.Journals[0].Path = in.Journals[1].Path
-	if _, err := sinks.WriteTables(dir, in); err == nil || !strings.Contains(err.Error(), "is of cell 1 trial 0, want cell 0 trial 0") {
+	if _, err := sinks.WriteTables(dir, in); err == nil || !strings.Contains(err.Error(),
+		"is of cell 1 trial 0, want cell 0 trial 0") {
 		t.Errorf("a journal of another run: %v", err)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "*requests*"))
 	if hidden, _ := filepath.Glob(filepath.Join(dir, ".*")); err != nil || len(left)+len(hidden) != 0 {
 		t.Errorf("files left behind: %q %q", left, hidden)
 	}
-	if _, err := sinks.WriteTables(filepath.Join(dir, "none"), inputOf(t, t.TempDir(), p, 1, 0)); err == nil || !strings.Contains(err.Error(), "none/requests.parquet: no such file") {
+	if _, err := sinks.WriteTables(filepath.Join(dir, "none"), inputOf(t, t.TempDir(), p, 1, 0)); err == nil ||
+		!strings.Contains(err.Error(), "none/requests.parquet: no such file") {
 		t.Errorf("no directory: %v", err)
 	}
 	var b bytes.Buffer
-	for _, c := range [][3]string{{"xls", "requests", "no format"}, {"csv", "reqs", "no table"}, {"csv", "telemetry", "has no table telemetry"}} {
+	for _, c := range [][3]string{
+		{"xls", "requests", "no format"},
+		{"csv", "reqs", "no table"},
+		{"csv", "telemetry", "has no table telemetry"},
+	} {
 		if err := sinks.Export(dir, c[0], c[1], &b); err == nil || !strings.Contains(err.Error(), c[2]) {
 			t.Errorf("Export(%s, %s) = %v, want %q", c[0], c[1], err, c[2])
 		}
@@ -631,10 +653,16 @@ func TestFormatsByDefault(t *testing.T) {
 		}
 		return st.Size()
 	}
-	for _, name := range []string{"requests.parquet", "requests.csv", "chunks.parquet", "metrics.parquet", "cells.csv", "cells.arrow", "runs.arrow"} {
+	for _, name := range []string{
+		"requests.parquet", "requests.csv", "chunks.parquet", "metrics.parquet", "cells.csv",
+		"cells.arrow", "runs.arrow",
+	} {
 		size(filepath.Join(dir, name))
 	}
-	for _, name := range []string{"requests.arrow", "chunks.arrow", "chunks.csv", "metrics.arrow", "metrics.csv", "checks.csv"} {
+	for _, name := range []string{
+		"requests.arrow", "chunks.arrow", "chunks.csv", "metrics.arrow", "metrics.csv",
+		"checks.csv",
+	} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			t.Errorf("%s was written though nobody asked for it", name)
 		}
@@ -645,7 +673,8 @@ func TestFormatsByDefault(t *testing.T) {
 		t.Fatal(err)
 	}
 	size(filepath.Join(asked, "chunks.csv"))
-	if arrow, csv := size(filepath.Join(asked, "requests.arrow")), size(filepath.Join(asked, "requests.csv")); arrow > csv/2 {
+	if arrow, csv := size(filepath.Join(asked, "requests.arrow")),
+		size(filepath.Join(asked, "requests.csv")); arrow > csv/2 {
 		t.Errorf("requests.arrow has %d bytes, requests.csv %d: it is not compressed", arrow, csv)
 	}
 	sameInEveryFormat(t, asked, "requests")

@@ -13,7 +13,8 @@ import (
 // adaptiveSearch makes up its cells as it goes: the plan shows the first one.
 func adaptiveSearch() *Kind {
 	return &Kind{
-		Name: "adaptive_search", Class: "AdaptiveSearchSweep", Doc: "Cells that a planner asks for, one after the other.", Searches: true,
+		Name: "adaptive_search", Class: "AdaptiveSearchSweep",
+		Doc: "Cells that a planner asks for, one after the other.", Searches: true,
 		Takes: []fields.Setting{
 			{Name: "search_space", Needed: "name a path with lo and hi"},
 			{Name: "objectives"},
@@ -52,12 +53,18 @@ func firstPoint(s schema.Sweep, base *int64) ([]schema.Axis, []point, error) {
 	}
 	terms := plannerTerms(&s, base)
 	if setting, why := terms.Check(); setting != "" {
-		return nil, nil, &schema.Error{Path: "sweep." + setting, Place: s.Adaptive.Space[0].Origin.Where, Message: why, Hint: hints[setting]}
+		return nil, nil, &schema.Error{
+			Path: "sweep." + setting, Place: s.Adaptive.Space[0].Origin.Where, Message: why,
+			Hint: hints[setting],
+		}
 	}
 	first := planner.Next(terms, nil)
 	axes := make([]schema.Axis, len(s.Adaptive.Space))
 	for i, dim := range s.Adaptive.Space {
-		axes[i] = schema.Axis{Path: dim.Path, Name: dim.Name, Origin: dim.Origin}.At(searchedValue(terms.Space[i], first.At[i]))
+		axes[i] = schema.Axis{
+			Path: dim.Path, Name: dim.Name,
+			Origin: dim.Origin,
+		}.At(searchedValue(terms.Space[i], first.At[i]))
 	}
 	pt := newPoint([]block{{axes, 1}}, []int{0})
 	warmAlike(s.Adaptive, &pt)
@@ -76,8 +83,10 @@ var hints = map[string]string{
 func plannerTerms(s *schema.Sweep, base *int64) planner.Terms {
 	a := s.Adaptive
 	t := planner.Terms{
-		Planner: a.Planner, Limited: len(s.Filters)+len(a.Tiers) > 0, Most: a.MaxIterations, Initial: a.InitialPoints, Patience: a.Patience, Window: a.PlateauWindow, Flat: a.PlateauFlat,
-		Seed: defaultSeed, Stability: a.StabilityTrials, Replicates: a.Replicates, Precision: searchPrecision, Expected: a.ConstraintMode == "eic", Terminator: a.Terminator,
+		Planner: a.Planner, Limited: len(s.Filters)+len(a.Tiers) > 0, Most: a.MaxIterations, Initial: a.InitialPoints,
+		Patience: a.Patience, Window: a.PlateauWindow, Flat: a.PlateauFlat,
+		Seed: defaultSeed, Stability: a.StabilityTrials, Replicates: a.Replicates, Precision: searchPrecision,
+		Expected: a.ConstraintMode == "eic", Terminator: a.Terminator,
 	}
 	switch {
 	case a.RandomSeed != nil:
@@ -86,7 +95,10 @@ func plannerTerms(s *schema.Sweep, base *int64) planner.Terms {
 		t.Seed = *base
 	}
 	for _, dim := range a.Space {
-		d := planner.Dimension{Path: dim.Path, Low: dim.Lo, High: dim.Hi, Whole: dim.Kind == "int", Log: dim.Prior == "log-uniform"}
+		d := planner.Dimension{
+			Path: dim.Path, Low: dim.Lo, High: dim.Hi, Whole: dim.Kind == "int",
+			Log: dim.Prior == "log-uniform",
+		}
 		if d.Whole {
 			d.Low, d.High = math.Ceil(d.Low), math.Floor(d.High)
 		}
@@ -113,7 +125,8 @@ func searchedValue(d planner.Dimension, x float64) any {
 func warmAlike(a *schema.Adaptive, pt *point) {
 	for _, v := range pt.values {
 		if leaf, ok := strings.CutPrefix(v.Path, fields.PhasePath+"."); ok && a.WarmupSeconds > 0 {
-			pt.set = append(pt.set, schema.Assign("benchmark.phases.warmup."+leaf, v.Value, schema.Origin{Source: schema.ByAxis, Where: "axis " + v.Axis}))
+			pt.set = append(pt.set, schema.Assign("benchmark.phases.warmup."+leaf, v.Value,
+				schema.Origin{Source: schema.ByAxis, Where: "axis " + v.Axis}))
 		}
 	}
 }
@@ -169,16 +182,25 @@ func (p *Plan) checkAdaptive() error {
 		hint string
 	}{
 		{p.MultiRun.Sentinel, "multi_run.sentinel", "leave it out: a search chooses its runs itself"},
-		{p.MultiRun.Convergence != nil, "multi_run.convergence", "leave it out: multi_run.num_runs says how many runs an iteration has"},
+		{
+			p.MultiRun.Convergence != nil, "multi_run.convergence",
+			"leave it out: multi_run.num_runs says how many runs an iteration has",
+		},
 		{p.Experiment.Compare != nil, "compare", "run one search for each system"},
 		{p.Experiment.Search != nil, "search", "keep one of them"},
 	} {
 		if other.said {
-			return &schema.Error{Path: other.path, Message: "cannot be combined with an adaptive search", Hint: other.hint}
+			return &schema.Error{
+				Path: other.path, Message: "cannot be combined with an adaptive search",
+				Hint: other.hint,
+			}
 		}
 	}
 	if x, y, both := opposed(p.Filters); both {
-		return &schema.Error{Path: "sweep.sla_filters", Message: fmt.Sprintf("%s and %s cannot both hold", x, y), Hint: "keep one of them"}
+		return &schema.Error{
+			Path: "sweep.sla_filters", Message: fmt.Sprintf("%s and %s cannot both hold", x, y),
+			Hint: "keep one of them",
+		}
 	}
 	terms := p.PlannerTerms()
 	for _, end := range []func(planner.Dimension) float64{
@@ -202,7 +224,8 @@ func (p *Plan) checkAdaptive() error {
 func opposed(limits []schema.SLAFilter) (a, b schema.SLAFilter, found bool) {
 	for _, a := range limits {
 		for _, b := range limits {
-			if a.MetricTag == b.MetricTag && a.Stat == b.Stat && strings.HasPrefix(a.Op, "g") && strings.HasPrefix(b.Op, "l") &&
+			if a.MetricTag == b.MetricTag && a.Stat == b.Stat && strings.HasPrefix(a.Op, "g") &&
+				strings.HasPrefix(b.Op, "l") &&
 				(a.Threshold > b.Threshold || a.Threshold == b.Threshold && (a.Op == "gt" || b.Op == "lt")) {
 				return a, b, true
 			}

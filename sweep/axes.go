@@ -18,10 +18,11 @@ type KnownAxis struct {
 	Label   string // of a chart's axis
 	Place   int    // among the axes of a chart's table; 0 is between names and loads
 	System  bool   // its values name systems that are compared
-	Work    bool   // it varies what is asked, not who answers: cells that differ in it are never ranked against each other
-	Load    bool   // more of it is more load
-	Whole   bool   // its values are whole numbers as a rule
-	Always  bool   // it has a column in every table, swept or not
+	// it varies what is asked, not who answers: cells that differ in it are never ranked against each other
+	Work   bool
+	Load   bool // more of it is more load
+	Whole  bool // its values are whole numbers as a rule
+	Always bool // it has a column in every table, swept or not
 	// Of is what a cell has of it, swept or not: a number or a text, nil where it
 	// has none. Only an axis over results has no Of.
 	Of func(*schema.Benchmark) any
@@ -30,17 +31,31 @@ type KnownAxis struct {
 // knownAxes is the catalogue, in the order of the columns.
 var knownAxes = [...]KnownAxis{
 	{
-		Name: "concurrency", Short: "conc", Unit: "requests", Label: "concurrency (requests)", Load: true, Place: 1, Whole: true, Always: true,
+		Name: "concurrency", Short: "conc", Unit: "requests", Label: "concurrency (requests)",
+		Load: true, Place: 1, Whole: true, Always: true,
 		Of: func(b *schema.Benchmark) any { return some(int64(measuredPhase(b).Concurrency)) },
 	},
 	{
-		Name: "request_rate", Setting: "rate", Short: "rate", Unit: "requests/s", Label: "request rate (1/s)", Load: true, Place: 2, Always: true,
+		Name: "request_rate", Setting: "rate", Short: "rate", Unit: "requests/s", Label: "request rate (1/s)",
+		Load: true, Place: 2, Always: true,
 		Of: func(b *schema.Benchmark) any { return some(measuredPhase(b).Rate) },
 	},
-	{Name: "isl", Unit: "tokens", Place: -2, Work: true, Whole: true, Always: true, Of: func(b *schema.Benchmark) any { return mean(prompts(b).ISL) }},
-	{Name: "osl", Unit: "tokens", Place: -1, Work: true, Whole: true, Always: true, Of: func(b *schema.Benchmark) any { return mean(prompts(b).OSL) }},
-	{Name: "model", System: true, Place: -3, Always: true, Of: func(b *schema.Benchmark) any { return some(models(b)) }},
-	{Name: "endpoint", System: true, Place: -4, Always: true, Of: func(b *schema.Benchmark) any { return some(server(&b.Endpoint)) }},
+	{
+		Name: "isl", Unit: "tokens", Place: -2, Work: true, Whole: true, Always: true,
+		Of: func(b *schema.Benchmark) any { return mean(prompts(b).ISL) },
+	},
+	{
+		Name: "osl", Unit: "tokens", Place: -1, Work: true, Whole: true, Always: true,
+		Of: func(b *schema.Benchmark) any { return mean(prompts(b).OSL) },
+	},
+	{
+		Name: "model", System: true, Place: -3, Always: true,
+		Of: func(b *schema.Benchmark) any { return some(models(b)) },
+	},
+	{
+		Name: "endpoint", System: true, Place: -4, Always: true,
+		Of: func(b *schema.Benchmark) any { return some(server(&b.Endpoint)) },
+	},
 	{Name: "result", System: true, Place: -5},
 	{
 		Name: "users", Label: "users", Load: true, Whole: true, Place: 3,

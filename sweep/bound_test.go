@@ -92,7 +92,8 @@ func TestBoundOfFixedSchedules(t *testing.T) {
 		}
 		return 24, 3 * time.Second
 	})
-	if b.Open || b.Requests != 2*4*24 || b.AtLeast != 2*4*3*time.Second || asked != 4 || b.Phases[0].Stop != "24 requests, the last due at 3s" {
+	if b.Open || b.Requests != 2*4*24 || b.AtLeast != 2*4*3*time.Second || asked != 4 ||
+		b.Phases[0].Stop != "24 requests, the last due at 3s" {
 		t.Errorf("bound = %+v after %d questions", b, asked)
 	}
 }

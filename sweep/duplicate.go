@@ -81,7 +81,10 @@ func refuseDuplicates(cells []*Cell, axes []schema.Axis) error {
 		found = append(found, e)
 	}
 	if more := len(all) - maxPairs; more > 0 {
-		found = append(found, &schema.Error{Path: "sweep", Place: place, Message: fmt.Sprintf("%d more points repeat a cell", more)})
+		found = append(found, &schema.Error{
+			Path: "sweep", Place: place,
+			Message: fmt.Sprintf("%d more points repeat a cell", more),
+		})
 	}
 	if len(found) > 0 {
 		return found
@@ -105,9 +108,11 @@ func (p *Plan) tellApart() {
 	count := map[string]int{}
 	for _, t := range all {
 		count[t.first.ID]++
-		t.again.canonical = fmt.Appendf(bytes.Clone(t.again.canonical), "\nsample %d of these values", count[t.first.ID]+1)
+		t.again.canonical = fmt.Appendf(bytes.Clone(t.again.canonical), "\nsample %d of these values",
+			count[t.first.ID]+1)
 		t.again.ID = hashOf(t.again.canonical)[:idDigits]
 	}
-	p.Warnings = append(p.Warnings, fmt.Sprintf("sweep: %s drew the values of earlier ones, such as %s: the ranges hold too few values for %d samples",
-		words.Count(len(all), "sample"), all[0].pair(), len(p.Cells)))
+	p.Warnings = append(p.Warnings,
+		fmt.Sprintf("sweep: %s drew the values of earlier ones, such as %s: the ranges hold too few values for %d samples",
+			words.Count(len(all), "sample"), all[0].pair(), len(p.Cells)))
 }

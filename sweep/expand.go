@@ -24,9 +24,11 @@ func Expand(doc Document) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{
-		doc: doc, Name: e.Name, Type: orElse(s.Type, "none"), Axes: axes, Trials: max(1, e.MultiRun.NumRuns), MultiRun: e.MultiRun,
+		doc: doc, Name: e.Name, Type: orElse(s.Type, "none"), Axes: axes, Trials: max(1, e.MultiRun.NumRuns),
+		MultiRun:        e.MultiRun,
 		Order:           orElse(s.IterationOrder, "repeated"),
-		CooldownSeconds: s.CooldownSeconds, Where: s.Where, Derive: s.Derive, Experiment: e, Design: s.Design, ruled: s.Ruled,
+		CooldownSeconds: s.CooldownSeconds, Where: s.Where, Derive: s.Derive, Experiment: e, Design: s.Design,
+		ruled:    s.Ruled,
 		Adaptive: s.Adaptive, Filters: s.Filters, PostProcess: s.PostProcess, RecipeName: s.RecipeName,
 	}
 	if len(axes) > 0 && s.Type == "" {
@@ -39,7 +41,11 @@ func Expand(doc Document) (*Plan, error) {
 		return nil, err
 	}
 	if len(p.Cells) == 0 {
-		return nil, &schema.Error{Path: "sweep.where", Place: s.WhereOrigin.Where, Message: fmt.Sprintf("the matrix is empty: %q drops all %d points", s.Where, len(all)), Hint: "widen where, or add values to an axis"}
+		return nil, &schema.Error{
+			Path: "sweep.where", Place: s.WhereOrigin.Where,
+			Message: fmt.Sprintf("the matrix is empty: %q drops all %d points", s.Where, len(all)),
+			Hint:    "widen where, or add values to an axis",
+		}
 	}
 	p.Axes = shownAxes(axes) // cells are resolved: nobody needs the credentials again
 	if s.Design != nil {

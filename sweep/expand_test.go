@@ -177,11 +177,13 @@ func TestRefusals(t *testing.T) {
 		want string
 	}{
 		"too many cells": {
-			grid(1, axis("benchmark.a", "a", hundred...), axis("benchmark.b", "b", hundred...), axis("benchmark.c", "c", hundred...)),
+			grid(1, axis("benchmark.a", "a", hundred...), axis("benchmark.b", "b", hundred...),
+				axis("benchmark.c", "c", hundred...)),
 			"100 × 100 × 100 = 1,000,000 cells; at most 10,000",
 		},
 		"10^9 cells": {
-			grid(1, axis("benchmark.a", "a", thousand...), axis("benchmark.b", "b", thousand...), axis("benchmark.c", "c", thousand...)),
+			grid(1, axis("benchmark.a", "a", thousand...), axis("benchmark.b", "b", thousand...),
+				axis("benchmark.c", "c", thousand...)),
 			"1,000 × 1,000 × 1,000 = 1,000,000,000 cells",
 		},
 		"one value twice": {
@@ -193,12 +195,16 @@ func TestRefusals(t *testing.T) {
 			"points 1 (phases.profiling.concurrency=2) and 2 (phases.profiling.concurrency=2.0) are the same cell",
 		},
 		"labels only": {
-			grid(1, axis("benchmark.endpoint", "endpoint", map[string]any{"label": "a", "url": "u"}, map[string]any{"label": "b", "url": "u"})),
+			grid(1, axis("benchmark.endpoint", "endpoint", map[string]any{"label": "a", "url": "u"},
+				map[string]any{"label": "b", "url": "u"})),
 			"points 1 (endpoint=a) and 2 (endpoint=b) are the same cell",
 		},
 		"empty axis": {grid(1, axis(concurrency, "concurrency")), "x.yaml:7:5: sweep.phases.profiling.concurrency: no values"},
 		"unequal zip": {
-			&document{Kind: schema.Sweep{Type: "zip", Axes: []schema.Axis{axis(concurrency, "concurrency", 1, 2), axis(isl, "isl", 1, 2, 3)}}},
+			&document{Kind: schema.Sweep{Type: "zip", Axes: []schema.Axis{
+				axis(concurrency, "concurrency", 1, 2),
+				axis(isl, "isl", 1, 2, 3),
+			}}},
 			"has a list of 2, isl one of 3",
 		},
 		"where drops all": {where(grid(1, axis(concurrency, "concurrency", 1, 2)), "concurrency > 5"), `"concurrency > 5" drops all 2 points`},
@@ -229,7 +235,10 @@ func where(d *document, expr string) *document {
 }
 
 func derive(d *document, path, expr string) *document {
-	d.Kind.Derive = append(d.Kind.Derive, schema.Derivation{Path: path, Expr: expr, Origin: schema.Origin{Where: "x.yaml:8:3"}})
+	d.Kind.Derive = append(d.Kind.Derive, schema.Derivation{
+		Path: path,
+		Expr: expr, Origin: schema.Origin{Where: "x.yaml:8:3"},
+	})
 	return d
 }
 
@@ -256,7 +265,8 @@ func TestMistakesOfCellsAreSaidOnce(t *testing.T) {
 func TestDeriveAndWhere(t *testing.T) {
 	t.Parallel()
 	d := grid(1, axis(concurrency, "concurrency", 1, 4, 16), axis(isl, "isl", 128, 1024),
-		axis("benchmark.endpoint", "endpoint", map[string]any{"label": "old", "url": "a"}, map[string]any{"label": "new", "url": "b"}))
+		axis("benchmark.endpoint", "endpoint", map[string]any{"label": "old", "url": "a"},
+			map[string]any{"label": "new", "url": "b"}))
 	d.Vars = map[string]any{"budget": int64(4096)}
 	derive(d, requests, "max(10*concurrency, 50)")
 	where(d, `isl*concurrency <= budget && (endpoint == "old" || requests > 50)`)
@@ -313,7 +323,8 @@ func TestZipInsideGrid(t *testing.T) {
 // The order of the axes changes labels and indices, never which cells there are.
 func TestAxisOrderKeepsIdentities(t *testing.T) {
 	t.Parallel()
-	a, b, c := axis(concurrency, "concurrency", 1, 2, 4), axis(isl, "isl", 64, 128), axis("benchmark.endpoint.timeout", "timeout", 1.5, 3)
+	a, b, c := axis(concurrency, "concurrency", 1, 2, 4), axis(isl, "isl", 64, 128),
+		axis("benchmark.endpoint.timeout", "timeout", 1.5, 3)
 	ids := func(axes ...schema.Axis) []string {
 		d := grid(1, axes...)
 		d.Kind.Order = "as_written"
@@ -355,7 +366,8 @@ func TestIdentityIsStable(t *testing.T) {
 func TestDirectoriesAreUniqueAndSafe(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 150)
-	p := expand(t, grid(1, axis("benchmark.model", "model", "a/b", "ab", "../../etc", "c\x00\n", "Q", "q", long, "C:\\x")))
+	p := expand(t, grid(1, axis("benchmark.model", "model", "a/b", "ab", "../../etc", "c\x00\n", "Q", "q", long,
+		"C:\\x")))
 	seen := map[string]bool{}
 	for _, c := range p.Cells {
 		low := strings.ToLower(c.DirName)
@@ -370,14 +382,21 @@ func TestDirectoriesAreUniqueAndSafe(t *testing.T) {
 	if got, want := p.Cells[2].DirName, "model_etc"; got != want {
 		t.Errorf("climbing name = %q, want %q", got, want)
 	}
-	s := expand(t, &document{Kind: schema.Sweep{Type: "scenarios", Scenarios: []schema.Scenario{{Name: "aggregate", Assignments: []schema.Assignment{schema.Assign("a", int64(1), schema.Origin{})}}, {Name: "fine"}}}})
+	s := expand(t, &document{Kind: schema.Sweep{
+		Type: "scenarios",
+		Scenarios: []schema.Scenario{{
+			Name:        "aggregate",
+			Assignments: []schema.Assignment{schema.Assign("a", int64(1), schema.Origin{})},
+		}, {Name: "fine"}},
+	}})
 	if s.Cells[0].DirName != "aggregate__"+s.Cells[0].ID || s.Cells[1].DirName != "fine" {
 		t.Errorf("scenario directories %q, %q", s.Cells[0].DirName, s.Cells[1].DirName)
 	}
 	w := expand(t, &document{Kind: schema.Sweep{Type: "scenarios", Scenarios: []schema.Scenario{
 		{Name: "nul.x", Assignments: []schema.Assignment{schema.Assign("a", int64(1), schema.Origin{})}}, {Name: "end.", Assignments: []schema.Assignment{schema.Assign("a", int64(2), schema.Origin{})}}, {Name: "end"},
 	}}})
-	if a, b, c := w.Cells[0], w.Cells[1], w.Cells[2]; a.DirName != "_nul.x__"+a.ID || b.DirName != "end__"+b.ID || c.DirName != "end" {
+	if a, b, c := w.Cells[0], w.Cells[1], w.Cells[2]; a.DirName != "_nul.x__"+a.ID || b.DirName != "end__"+b.ID ||
+		c.DirName != "end" {
 		t.Errorf("directories %q, %q, %q of names that Windows changes", a.DirName, b.DirName, c.DirName)
 	}
 }

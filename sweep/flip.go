@@ -66,8 +66,9 @@ func (p *Plan) checkFlips() error {
 		return nil
 	}
 	return &schema.Error{
-		Path:    "benchmark.endpoint.flip",
-		Message: fmt.Sprintf("%s brings its server into a state and %s does not: it would be measured in whatever state the last run left", p.Cells[with].Short(), p.Cells[without].Short()),
-		Hint:    "give each endpoint its own flip",
+		Path: "benchmark.endpoint.flip",
+		Message: fmt.Sprintf("%s brings its server into a state and %s does not: it would be measured in whatever state the last run left",
+			p.Cells[with].Short(), p.Cells[without].Short()),
+		Hint: "give each endpoint its own flip",
 	}
 }

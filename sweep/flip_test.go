@@ -12,7 +12,8 @@ import (
 // flips as rarely as it can, and a drift falls out of the comparison all the same.
 func TestFlipsAreFew(t *testing.T) {
 	t.Parallel()
-	p := sweeptest.PlanOf(t, "tokenizer.name=builtin", "multi_run.num_runs=6", "sweep.parameters.concurrency=[1, 2, 4, 8, 16]",
+	p := sweeptest.PlanOf(t, "tokenizer.name=builtin", "multi_run.num_runs=6",
+		"sweep.parameters.concurrency=[1, 2, 4, 8, 16]",
 		"sweep.parameters.endpoint=[{label: old, flip: {command: [switch, old]}}, {label: new, flip: {command: [switch, new], timeout: 90}}]")
 	places := map[*sweep.Cell]int{}
 	for trial := range 6 {
@@ -45,7 +46,8 @@ func TestFlipsAreFew(t *testing.T) {
 	if len(flips) != want || flips[0].ID != p.Runs[0].ID {
 		t.Errorf("%d flips, want %d", len(flips), want)
 	}
-	if others := sweeptest.PlanOf(t, "tokenizer.name=builtin", "sweep.parameters.concurrency=[1, 2]").Flips(); len(others) > 0 {
+	if others := sweeptest.PlanOf(t, "tokenizer.name=builtin",
+		"sweep.parameters.concurrency=[1, 2]").Flips(); len(others) > 0 {
 		t.Errorf("a server that stays as it is flips before %v", others)
 	}
 }

@@ -47,7 +47,10 @@ const maxName = 200
 var device = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
 
 // reserved are the names a result directory uses itself.
-var reserved = [...]string{"", ".", "profile_runs", "aggregate", "sweep_aggregate", "incomplete", "logs", "phases", "search", "sentinel"}
+var reserved = [...]string{
+	"", ".", "profile_runs", "aggregate", "sweep_aggregate", "incomplete", "logs", "phases",
+	"search", "sentinel",
+}
 
 // nameDirs gives every cell a directory name of its own. Names that removing
 // characters made equal (also in letter case), that no folder can have on every

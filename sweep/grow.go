@@ -33,7 +33,8 @@ func (p *Plan) Grow(at map[string]any) (*Cell, error) {
 	}
 	p.plantSeed(c)
 	p.Cells = append(p.Cells, c)
-	if slices.ContainsFunc(p.Cells[:c.Index], func(old *Cell) bool { return strings.EqualFold(old.DirName, c.DirName) }) || !fitsFolder(c.DirName) {
+	if slices.ContainsFunc(p.Cells[:c.Index],
+		func(old *Cell) bool { return strings.EqualFold(old.DirName, c.DirName) }) || !fitsFolder(c.DirName) {
 		c.DirName = ownFolder(c)
 	}
 	return c, nil

@@ -24,7 +24,8 @@ func TestGrow(t *testing.T) {
 	}
 	for i, want := range listed.Cells {
 		got := grown.Cells[i]
-		if got.ID != want.ID || got.Index != i || got.Seed != want.Seed || got.Label != want.Label || got.DirName != want.DirName || got.Short() != want.Short() {
+		if got.ID != want.ID || got.Index != i || got.Seed != want.Seed || got.Label != want.Label ||
+			got.DirName != want.DirName || got.Short() != want.Short() {
 			t.Errorf("cell %d: %+v, want %+v", i, got, want)
 		}
 		a, b := grown.RunOf(got, 1), listed.RunOf(want, 1)
@@ -33,7 +34,8 @@ func TestGrow(t *testing.T) {
 		}
 	}
 	alike, err := grown.Grow(map[string]any{concurrency: "../" + strings.Repeat("x", 300)})
-	if err != nil || sweep.FolderName(alike.DirName) != alike.DirName || !strings.HasSuffix(alike.DirName, "__"+alike.ID) {
+	if err != nil || sweep.FolderName(alike.DirName) != alike.DirName ||
+		!strings.HasSuffix(alike.DirName, "__"+alike.ID) {
 		t.Errorf("folder %q, %v", alike.DirName, err)
 	}
 	if _, err := grown.Grow(map[string]any{"benchmark.models": "m"}); err == nil {

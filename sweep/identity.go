@@ -22,7 +22,10 @@ const idDigits = 12
 // bystanders are the blocks of a body that change nothing that is sent and
 // nothing that is counted: what is kept, shown, logged and watched. A plan that
 // differs in them only is the same plan, and may be resumed.
-var bystanders = [...]string{"artifacts", "runtime", "logging", "gpu_telemetry", "server_metrics", "network_latency", "otel", "mlflow", "wandb"}
+var bystanders = [...]string{
+	"artifacts", "runtime", "logging", "gpu_telemetry", "server_metrics",
+	"network_latency", "otel", "mlflow", "wandb",
+}
 
 // canonical is a resolved body as it decides about identity: keys sorted, numbers in one
 // spelling but those of extra inputs, which are sent as they are spelled, without what does

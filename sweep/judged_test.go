@@ -12,7 +12,10 @@ import (
 // all cells; what comes out does not change it.
 func TestPercentileFollowsFromThePlan(t *testing.T) {
 	t.Parallel()
-	for n, want := range map[int64]string{0: "p90", 1: "p50", 34: "p50", 35: "p50", 159: "p50", 160: "p90", 1049: "p90", 1050: "p99", 1e6: "p99"} {
+	for n, want := range map[int64]string{
+		0: "p90", 1: "p50", 34: "p50", 35: "p50", 159: "p50",
+		160: "p90", 1049: "p90", 1050: "p99", 1e6: "p99",
+	} {
 		if got := sweep.Percentile(n); got != want {
 			t.Errorf("%d requests: %s, want %s", n, got, want)
 		}

@@ -65,7 +65,10 @@ func points(s schema.Sweep, base *int64) ([]schema.Axis, []point, error) {
 	}
 	k, ok := KindOf(s.Type)
 	if !ok {
-		return nil, nil, &schema.Error{Path: "sweep.type", Message: `"` + s.Type + `" is no type of sweep`, Hint: "one of " + strings.Join(kindNames(), ", ")}
+		return nil, nil, &schema.Error{
+			Path: "sweep.type", Message: `"` + s.Type + `" is no type of sweep`,
+			Hint: "one of " + strings.Join(kindNames(), ", "),
+		}
 	}
 	return k.points(s, base)
 }

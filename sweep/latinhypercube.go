@@ -12,7 +12,8 @@ import (
 // latinHypercube draws cells so that every part of every range has one of them.
 func latinHypercube() *Kind {
 	k := &Kind{
-		Name: "latin_hypercube", Class: "LatinHypercubeSweep", Doc: "Samples of the ranges by a Latin hypercube: every part of each range has one.", Sampled: true,
+		Name: "latin_hypercube", Class: "LatinHypercubeSweep",
+		Doc: "Samples of the ranges by a Latin hypercube: every part of each range has one.", Sampled: true,
 		Takes: append(slices.Clone(drawn), fields.Setting{Name: "optimization"}),
 		Drawn: func(d *schema.Design) (scramble, optimization any) {
 			if d.Spread {

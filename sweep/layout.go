@@ -96,7 +96,8 @@ func (p *Plan) doubts() (out []string) {
 		say("odd number of trials: a slow change of the server cancels out over pairs of trials only")
 	}
 	if c := p.MultiRun.Convergence; c != nil && c.MinRuns == 0 && p.Trials > 1 && p.Trials <= FirstLook+Afterwards {
-		say("convergence ends a cell after %d trials at the earliest: five, and two more; num_runs above %d gives it room, min_runs is AIPerf's own rule", FirstLook+Afterwards, FirstLook+Afterwards)
+		say("convergence ends a cell after %d trials at the earliest: five, and two more; num_runs above %d gives it room, min_runs is AIPerf's own rule",
+			FirstLook+Afterwards, FirstLook+Afterwards)
 	}
 	if p.Order != "repeated" && len(p.Cells) > 1 && p.Trials > 1 {
 		say("all trials of a cell run in a row, so a drift of the server looks like a difference between cells")

@@ -14,14 +14,18 @@ import (
 // Lock is the plan in its kept form.
 func (p *Plan) Lock() resultdir.Lock {
 	l := resultdir.Lock{
-		Schema: resultdir.LockSchema, PlanHash: p.Hash, Name: p.Name, Trials: p.Trials, Order: p.Order, CellOrder: p.CellOrder,
-		BaseSeed: p.BaseSeed, Seeds: p.Seeds, Seeded: p.Seeded,
+		Schema: resultdir.LockSchema, PlanHash: p.Hash, Name: p.Name, Trials: p.Trials, Order: p.Order,
+		CellOrder: p.CellOrder,
+		BaseSeed:  p.BaseSeed, Seeds: p.Seeds, Seeded: p.Seeded,
 	}
 	for _, c := range p.Cells {
 		l.Cells = append(l.Cells, c.Lock())
 	}
 	for _, r := range p.Runs {
-		l.Runs = append(l.Runs, resultdir.LockRun{ID: r.ID, Cell: r.Cell.ID, Trial: r.Trial, Seed: r.Seed, Text: r.Text, Warmup: r.Warmup, Dir: r.Dir})
+		l.Runs = append(l.Runs, resultdir.LockRun{
+			ID: r.ID, Cell: r.Cell.ID, Trial: r.Trial, Seed: r.Seed, Text: r.Text,
+			Warmup: r.Warmup, Dir: r.Dir,
+		})
 	}
 	return l
 }
@@ -29,7 +33,10 @@ func (p *Plan) Lock() resultdir.Lock {
 // Lock is the cell in its kept form.
 func (c *Cell) Lock() resultdir.LockCell {
 	work, _ := c.Apart()
-	return resultdir.LockCell{ID: c.ID, Label: c.Label, Short: c.Short(), Work: work, Dir: c.DirName, Seed: c.Seed, Point: c.Values, Benchmark: c.Resolved.JSON}
+	return resultdir.LockCell{
+		ID: c.ID, Label: c.Label, Short: c.Short(), Work: work, Dir: c.DirName,
+		Seed: c.Seed, Point: c.Values, Benchmark: c.Resolved.JSON,
+	}
 }
 
 // Adopt takes the seeds of an earlier plan whose seed was drawn, so that what

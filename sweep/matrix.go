@@ -42,7 +42,10 @@ func blocks(s schema.Sweep, inStep bool) ([]block, error) {
 	at := map[int]int{} // group → index in out
 	for _, a := range axes {
 		if len(a.Values) == 0 {
-			return nil, &schema.Error{Path: "sweep." + inBody(a.Path), Place: a.Origin.Where, Message: "no values: the matrix is empty", Hint: "such as [1, 4, 16], or leave the axis out"}
+			return nil, &schema.Error{
+				Path: "sweep." + inBody(a.Path), Place: a.Origin.Where,
+				Message: "no values: the matrix is empty", Hint: "such as [1, 4, 16], or leave the axis out",
+			}
 		}
 		group := a.Group
 		if inStep && group == 0 {
@@ -57,8 +60,9 @@ func blocks(s schema.Sweep, inStep bool) ([]block, error) {
 		if first := out[i].axes[0]; len(a.Values) != out[i].len {
 			return nil, &schema.Error{
 				Path: orElse(a.Origin.Path, "sweep."+inBody(a.Path)), Place: a.Origin.Where,
-				Message: fmt.Sprintf("has a list of %d, %s one of %d; lists in a zip have equal lengths", len(a.Values), first.Name, out[i].len),
-				Hint:    "put it into a separate block for every combination: {grid: {…}}",
+				Message: fmt.Sprintf("has a list of %d, %s one of %d; lists in a zip have equal lengths", len(a.Values),
+					first.Name, out[i].len),
+				Hint: "put it into a separate block for every combination: {grid: {…}}",
 			}
 		}
 		out[i].axes = append(out[i].axes, a)
@@ -79,8 +83,9 @@ func checkProduct(blocks []block) error {
 	}
 	return &schema.Error{
 		Path: "sweep", Place: blocks[0].axes[0].Origin.Where,
-		Message: fmt.Sprintf("%s = %s cells; at most %s", strings.Join(factors, " × "), words.Digits(cells.String()), words.Whole(maxCells)),
-		Hint:    "fewer values per axis, or type: zip to move axes together",
+		Message: fmt.Sprintf("%s = %s cells; at most %s", strings.Join(factors, " × "), words.Digits(cells.String()),
+			words.Whole(maxCells)),
+		Hint: "fewer values per axis, or type: zip to move axes together",
 	}
 }
 

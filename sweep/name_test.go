@@ -19,7 +19,10 @@ func TestArtifactName(t *testing.T) {
 		{"chat", schema.Phase{Type: "user_centric", Rate: 2, Users: 4}, "Qwen_Qwen3-0.6B-openai-chat-user_centric-users4-qps2.0"},
 		{"nim_rankings", schema.Phase{Type: "fixed_schedule"}, "Qwen_Qwen3-0.6B-nim_rankings-fixed_schedule"},
 	} {
-		p := expand(t, &document{Phases: []schema.Phase{{Kind: "warmup", Type: "concurrency", Concurrency: 99}, c.phase}})
+		p := expand(t, &document{Phases: []schema.Phase{
+			{Kind: "warmup", Type: "concurrency", Concurrency: 99},
+			c.phase,
+		}})
 		body := &p.Cells[0].Resolved.Benchmark
 		body.Models.Items, body.Endpoint.Type = []schema.Model{{Name: "Qwen/Qwen3-0.6B"}}, c.kind
 		if got := p.ArtifactName(); got != c.want {

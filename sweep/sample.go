@@ -28,7 +28,10 @@ func sampled(k *Kind, s schema.Sweep, base *int64) ([]schema.Axis, []point, erro
 	}
 	cube, err := k.cube(d, designSeed(d, base))
 	if err != nil {
-		return nil, nil, &schema.Error{Path: "sweep.dimensions", Place: d.Dimensions[0].Origin.Where, Message: err.Error(), Hint: "take fewer dimensions, or type: latin_hypercube, which takes any number of them"}
+		return nil, nil, &schema.Error{
+			Path: "sweep.dimensions", Place: d.Dimensions[0].Origin.Where,
+			Message: err.Error(), Hint: "take fewer dimensions, or type: latin_hypercube, which takes any number of them",
+		}
 	}
 	axes := make([]schema.Axis, len(d.Dimensions))
 	for k, dim := range d.Dimensions {

@@ -74,7 +74,8 @@ func checkSampled(t *testing.T, file string) {
 	for i, w := range want.Variations {
 		c := p.Cells[i]
 		if c.Label != w.Label || c.DirName != w.DirName || c.Seed != want.Plan.VariationSeeds[i] {
-			t.Errorf("cell %d: %q in %q with seed %d, want %q in %q with seed %d", i, c.Label, c.DirName, c.Seed, w.Label, w.DirName, want.Plan.VariationSeeds[i])
+			t.Errorf("cell %d: %q in %q with seed %d, want %q in %q with seed %d", i, c.Label, c.DirName, c.Seed,
+				w.Label, w.DirName, want.Plan.VariationSeeds[i])
 		}
 		if got, want := asJSON(t, c.Values), asJSON(t, w.Values); got != want {
 			t.Errorf("cell %d: values %s, want %s", i, got, want)
@@ -190,7 +191,8 @@ func TestSeedOfDesign(t *testing.T) {
 		return expand(t, d).Cells[0].Point[0].Value.(float64)
 	}
 	five, answer := int64(5), int64(42)
-	if first(nil, &five) != first(&five, nil) || first(nil, nil) != first(&answer, nil) || first(nil, nil) == first(nil, &five) {
+	if first(nil, &five) != first(&five, nil) || first(nil, nil) != first(&answer, nil) ||
+		first(nil, nil) == first(nil, &five) {
 		t.Error("the seed of a design is not that of the experiment")
 	}
 }
@@ -203,7 +205,8 @@ func TestSampledRefusals(t *testing.T) {
 	}
 	bad := design("sobol", 8, schema.Dimension{Lo: 1, Hi: 2})
 	bad.Refuse = func(point []schema.Assignment) error {
-		return &schema.Error{Path: "a", Message: fmt.Sprintf("%v is not whole", math.Round(point[0].Value.Value.(float64)*1e6))}
+		return &schema.Error{Path: "a", Message: fmt.Sprintf("%v is not whole",
+			math.Round(point[0].Value.Value.(float64)*1e6))}
 	}
 	for what, c := range map[string]struct {
 		d    *document
@@ -301,7 +304,10 @@ func TestEveryKindExpands(t *testing.T) {
 	}
 	axes := []schema.Axis{axis("a", int64(1), int64(2)), axis("b", int64(3), int64(4))}
 	scenario := func(name string, v int64) schema.Scenario {
-		return schema.Scenario{Name: name, Assignments: []schema.Assignment{schema.Assign("benchmark.a", v, schema.Origin{})}}
+		return schema.Scenario{
+			Name:        name,
+			Assignments: []schema.Assignment{schema.Assign("benchmark.a", v, schema.Origin{})},
+		}
 	}
 	sampled := design("sobol", 2, schema.Dimension{Lo: 1, Hi: 64, Int: true})
 	for _, k := range sweep.Kinds() {

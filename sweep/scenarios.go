@@ -25,10 +25,14 @@ func scenarios() *Kind {
 // scenarioPoints are points of one axis, the scenario's name.
 func scenarioPoints(s schema.Sweep, _ *int64) ([]schema.Axis, []point, error) {
 	if len(s.Scenarios) == 0 {
-		return nil, nil, &schema.Error{Path: "sweep.runs", Message: "no scenarios: the matrix is empty", Hint: "name one, or leave the sweep out"}
+		return nil, nil, &schema.Error{
+			Path: "sweep.runs", Message: "no scenarios: the matrix is empty",
+			Hint: "name one, or leave the sweep out",
+		}
 	}
 	if n := len(s.Scenarios); n > maxCells {
-		return nil, nil, &schema.Error{Path: "sweep.runs", Message: fmt.Sprintf("%s cells; at most %s", words.Whole(n), words.Whole(maxCells)), Hint: "divide them among several plans"}
+		return nil, nil, &schema.Error{Path: "sweep.runs", Message: fmt.Sprintf("%s cells; at most %s", words.Whole(n),
+			words.Whole(maxCells)), Hint: "divide them among several plans"}
 	}
 	axis := schema.Axis{Path: scenarioAxis, Name: scenarioAxis}
 	seen := map[string]int{}
@@ -39,13 +43,19 @@ func scenarioPoints(s schema.Sweep, _ *int64) ([]schema.Axis, []point, error) {
 			name = fmt.Sprintf("scenario_%d", i)
 		}
 		if first, twice := seen[name]; twice {
-			return nil, nil, &schema.Error{Path: fmt.Sprintf("sweep.runs.%d.name", i), Message: fmt.Sprintf("%q is the name of scenario %d too", name, first)}
+			return nil, nil, &schema.Error{
+				Path:    fmt.Sprintf("sweep.runs.%d.name", i),
+				Message: fmt.Sprintf("%q is the name of scenario %d too", name, first),
+			}
 		}
 		seen[name] = i
 		plain := map[string]any{}
 		maps.Copy(plain, sc.Values)
 		axis.Values, axis.Labels = append(axis.Values, name), append(axis.Labels, name)
-		out = append(out, point{values: []Value{{scenarioAxis, scenarioAxis, name, name}}, set: sc.Assignments, plain: plain, label: name, name: scenarioDir(sc, name, s.Hide)})
+		out = append(out, point{
+			values: []Value{{scenarioAxis, scenarioAxis, name, name}}, set: sc.Assignments,
+			plain: plain, label: name, name: scenarioDir(sc, name, s.Hide),
+		})
 	}
 	return []schema.Axis{axis}, out, nil
 }

@@ -36,7 +36,10 @@ func (p *Plan) schedule() error {
 			}
 		}
 	case p.CellOrder == interleaved:
-		return &schema.Error{Path: "sweep.order", Message: "interleaved needs whole trials one after the other", Hint: "iteration_order: repeated"}
+		return &schema.Error{
+			Path: "sweep.order", Message: "interleaved needs whole trials one after the other",
+			Hint: "iteration_order: repeated",
+		}
 	default:
 		for _, c := range p.cellsOf(0) {
 			for t := range p.Trials {

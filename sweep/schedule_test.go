@@ -36,7 +36,8 @@ func TestOrderOfRuns(t *testing.T) {
 func TestAsWrittenKeepsTheAxes(t *testing.T) {
 	t.Parallel()
 	d := ordered(grid(1, axis(concurrency, "concurrency", 1, 2), axis(isl, "isl", 64)), "as_written", "")
-	if got, want := labels(expand(t, d))[0], "phases.profiling.concurrency=1, datasets.default.prompts.isl.mean=64"; got != want {
+	if got, want := labels(expand(t, d))[0],
+		"phases.profiling.concurrency=1, datasets.default.prompts.isl.mean=64"; got != want {
 		t.Errorf("label = %q, want %q", got, want)
 	}
 }
@@ -82,7 +83,8 @@ func TestShuffledAndInterleaved(t *testing.T) {
 			t.Errorf("%s: the order does not follow the seed", cells)
 		}
 		if p.Cells[3].Seed != 10 || p.Cells[3].Point[0].Value != int64(4) {
-			t.Errorf("%s: cell 3 = %v with seed %d; the order must not move cells", cells, p.Cells[3].Point, p.Cells[3].Seed)
+			t.Errorf("%s: cell 3 = %v with seed %d; the order must not move cells", cells, p.Cells[3].Point,
+				p.Cells[3].Seed)
 		}
 	}
 }
@@ -208,7 +210,8 @@ func TestHashIsOfTheWork(t *testing.T) {
 	}
 	single := func() *sweep.Plan { return expand(t, &document{}) }
 	if a, b := single(), single(); a.Hash != b.Hash || a.BaseSeed == b.BaseSeed {
-		t.Errorf("single runs without a seed: hashes %.8s and %.8s, seeds %d and %d; want one hash, two seeds", a.Hash, b.Hash, a.BaseSeed, b.BaseSeed)
+		t.Errorf("single runs without a seed: hashes %.8s and %.8s, seeds %d and %d; want one hash, two seeds", a.Hash,
+			b.Hash, a.BaseSeed, b.BaseSeed)
 	}
 }
 
@@ -234,7 +237,8 @@ func TestHashStandsForTheRuns(t *testing.T) {
 			d.Kind.Order = "interleaved"
 		}
 		m := &d.Head.MultiRun
-		m.Seeds, m.VarySeedPerTrial, m.Sentinel, m.DisableWarmupAfterFirst = one(sweep.Blocks, sweep.Fixed, sweep.Independent), flip(), flip(), flip()
+		m.Seeds, m.VarySeedPerTrial, m.Sentinel, m.DisableWarmupAfterFirst = one(sweep.Blocks,
+			sweep.Fixed, sweep.Independent), flip(), flip(), flip()
 		if flip() {
 			s := int64(rng.IntN(3))
 			d.Head.RandomSeed = &s
@@ -277,7 +281,10 @@ func TestDiff(t *testing.T) {
 		"trials":  {func(d *document) { d.Head.MultiRun.NumRuns = 3 }, []string{"trials: 2 → 3"}},
 		"a cell": {
 			func(d *document) { d.Kind.Axes[0].Values[2] = int64(8) },
-			[]string{"cell phases.profiling.concurrency=4: no longer in the plan", "cell phases.profiling.concurrency=8: new in the plan"},
+			[]string{
+				"cell phases.profiling.concurrency=4: no longer in the plan",
+				"cell phases.profiling.concurrency=8: new in the plan",
+			},
 		},
 		"a setting": {func(d *document) { derive(d, requests, "50+concurrency") }, []string{
 			"cell phases.profiling.concurrency=1: benchmark.phases.profiling.requests: 51 is new",
@@ -307,7 +314,8 @@ func TestAdopt(t *testing.T) {
 	t.Parallel()
 	first, later := expand(t, &document{}), expand(t, &document{})
 	later.Adopt(first.Lock())
-	if later.BaseSeed != first.BaseSeed || later.Runs[0].Seed != first.Runs[0].Seed || later.Cells[0].Seed != first.Cells[0].Seed {
+	if later.BaseSeed != first.BaseSeed || later.Runs[0].Seed != first.Runs[0].Seed ||
+		later.Cells[0].Seed != first.Cells[0].Seed {
 		t.Errorf("seeds %d, %d, want %d", later.BaseSeed, later.Runs[0].Seed, first.BaseSeed)
 	}
 	other := expand(t, three(1))

@@ -61,7 +61,10 @@ func (p *Plan) checkSearch() error {
 	}{
 		{p.Trials > 1, "multi_run.num_runs", "leave it out: a search decides how often each load is measured"},
 		{p.MultiRun.Sentinel, "multi_run.sentinel", "leave it out: a search measures the ends of its bracket again"},
-		{p.MultiRun.Convergence != nil, "multi_run.convergence", "leave it out: a search decides how often each load is measured"},
+		{
+			p.MultiRun.Convergence != nil, "multi_run.convergence",
+			"leave it out: a search decides how often each load is measured",
+		},
 		{len(p.Gates) > 0, "gates", "move them to search.also, which holds every probe against them"},
 		{p.Experiment.Compare != nil, "compare", "run one search for each system, and compare the brackets"},
 	} {
@@ -82,7 +85,8 @@ func (p *Plan) checkSearch() error {
 		}
 	}
 	if s.Range[0] >= s.Range[1] {
-		return refuse(".range", fmt.Sprintf("%g is not below %g", s.Range[0], s.Range[1]), "the smallest load comes first, such as [1, 512]")
+		return refuse(".range", fmt.Sprintf("%g is not below %g", s.Range[0], s.Range[1]),
+			"the smallest load comes first, such as [1, 512]")
 	}
 	b := p.Cells[0].Resolved.Benchmark
 	if len(b.SLOs) == 0 && len(s.Also) == 0 && s.Find != "knee" {
@@ -90,7 +94,8 @@ func (p *Plan) checkSearch() error {
 	}
 	least := int64(math.Ceil(math.Log(0.025) / math.Log(s.Share))) // Clopper and Pearson, all of them good
 	if n := Planned(b.Phases); s.Find != "knee" && len(b.SLOs) > 0 && n > 0 && SearchedRuns*n < least {
-		return refuse(".share", fmt.Sprintf("%g takes %s of one load to be shown, %d runs have %d", s.Share, words.Count(least, "good request"), SearchedRuns, SearchedRuns*n),
+		return refuse(".share", fmt.Sprintf("%g takes %s of one load to be shown, %d runs have %d", s.Share,
+			words.Count(least, "good request"), SearchedRuns, SearchedRuns*n),
 			fmt.Sprintf("raise requests to %s or more, or lower the share", words.Whole(2*least)))
 	}
 	if a, b, both := contradiction(s.Also); both {
@@ -102,11 +107,14 @@ func (p *Plan) checkSearch() error {
 			run += boundPhase(&f).AtLeast
 		}
 		if room := s.Budget.Time.Go(); run > 0 && (fewestProbes-1)*run >= room {
-			return refuse(".budget.time", fmt.Sprintf("%s has no room for %d runs of at least %s", words.Span(room), fewestProbes, words.Span(run)), "both ends of a bracket are measured twice: raise it, or shorten the runs")
+			return refuse(".budget.time", fmt.Sprintf("%s has no room for %d runs of at least %s", words.Span(room),
+				fewestProbes, words.Span(run)),
+				"both ends of a bracket are measured twice: raise it, or shorten the runs")
 		}
 	}
 	at := s.Range[1]
-	if _, err := p.doc.Resolve([]schema.Assignment{schema.Assign(p.Axes[0].Path, loadValue(at), p.Axes[0].Origin)}); err != nil {
+	if _, err := p.doc.Resolve([]schema.Assignment{schema.Assign(p.Axes[0].Path,
+		loadValue(at), p.Axes[0].Origin)}); err != nil {
 		return fmt.Errorf("search.range: at %g: %w", at, err)
 	}
 	return nil

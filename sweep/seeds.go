@@ -37,7 +37,8 @@ func (p *Plan) chooseSeeds() error {
 	switch {
 	case m.Seeds != "" && theirs != "":
 		return &schema.Error{
-			Path: "multi_run.seeds", Message: fmt.Sprintf("%s cannot be combined with %s: both set how runs draw", m.Seeds, theirs), Hint: "leave one of them out",
+			Path: "multi_run.seeds", Message: fmt.Sprintf("%s cannot be combined with %s: both set how runs draw",
+				m.Seeds, theirs), Hint: "leave one of them out",
 		}
 	case m.Seeds != "":
 		p.Seeds, p.SeedsWhy = m.Seeds, "multi_run.seeds"

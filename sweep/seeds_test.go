@@ -47,7 +47,11 @@ func TestTrialsAreBlocks(t *testing.T) {
 	if again := expand(t, blocks(4)); again.Hash != p.Hash {
 		t.Errorf("the same experiment: hashes %.8s and %.8s", p.Hash, again.Hash)
 	}
-	if other := blocks(4); func() bool { other.Head.MultiRun.Seeds = sweep.Independent; return expand(t, other).Hash == p.Hash }() {
+	if other := blocks(4); func() bool {
+		other.Head.MultiRun.Seeds = sweep.Independent
+		return expand(t,
+			other).Hash == p.Hash
+	}() {
 		t.Error("other draws, the same hash")
 	}
 }
@@ -93,7 +97,8 @@ func TestWhatDecidesSeeds(t *testing.T) {
 	}
 	both := blocks(2)
 	both.Head.MultiRun.Seeds, both.Kind.Ruled = "blocks", map[string]bool{"vary_seed_per_trial": true}
-	if _, err := sweep.Expand(both); err == nil || !strings.Contains(err.Error(), "cannot be combined with vary_seed_per_trial") {
+	if _, err := sweep.Expand(both); err == nil || !strings.Contains(err.Error(),
+		"cannot be combined with vary_seed_per_trial") {
 		t.Errorf("both: %v", err)
 	}
 }

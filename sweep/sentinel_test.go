@@ -12,7 +12,10 @@ import (
 func TestSentinel(t *testing.T) {
 	t.Parallel()
 	for trials, want := range map[string][3]int{"1": {0, 3, 6}, "2": {0, 5, 10}, "5": {0, 13, 22}} {
-		words := []string{"tokenizer.name=builtin", "sweep.parameters.concurrency=[1, 2, 4, 8]", "multi_run.num_runs=" + trials}
+		words := []string{
+			"tokenizer.name=builtin", "sweep.parameters.concurrency=[1, 2, 4, 8]",
+			"multi_run.num_runs=" + trials,
+		}
 		plain := sweeptest.PlanOf(t, words...)
 		p := sweeptest.PlanOf(t, append(words, "multi_run.sentinel=true")...)
 		var at []int
@@ -29,13 +32,15 @@ func TestSentinel(t *testing.T) {
 		}
 		dirs, ids := map[string]bool{}, map[string]bool{}
 		for i, r := range sentinels {
-			if r.Seed != sentinels[0].Seed || i > 0 && r.Text == sentinels[0].Text || r.Cell != p.Cells[0] || r.Trial < p.Trials {
+			if r.Seed != sentinels[0].Seed || i > 0 && r.Text == sentinels[0].Text || r.Cell != p.Cells[0] ||
+				r.Trial < p.Trials {
 				t.Errorf("%s trials: run %d of the sentinel is %+v", trials, i+1, r)
 			}
 			dirs[r.Dir], ids[r.ID] = true, true
 		}
 		for i, r := range others {
-			if was := plain.Runs[i]; r.ID != was.ID || r.Seed != was.Seed || r.Text != was.Text || r.Dir != was.Dir || dirs[r.Dir] || ids[r.ID] {
+			if was := plain.Runs[i]; r.ID != was.ID || r.Seed != was.Seed || r.Text != was.Text ||
+				r.Dir != was.Dir || dirs[r.Dir] || ids[r.ID] {
 				t.Errorf("%s trials: run %d is %s with a sentinel, %s without", trials, i, r.ID, was.ID)
 			}
 		}

@@ -21,7 +21,8 @@ var drawn = []fields.Setting{
 // many are drawn.
 func sobol() *Kind {
 	k := &Kind{
-		Name: "sobol", Class: "SobolSweep", Doc: "Samples of the ranges by a Sobol sequence, even at any number of them.", Sampled: true,
+		Name: "sobol", Class: "SobolSweep",
+		Doc: "Samples of the ranges by a Sobol sequence, even at any number of them.", Sampled: true,
 		Takes: append(slices.Clone(drawn), fields.Setting{Name: "scramble"}),
 		Drawn: func(d *schema.Design) (scramble, optimization any) { return d.Scramble, nil },
 		cube: func(d *schema.Design, seed uint64) ([][]float64, error) {

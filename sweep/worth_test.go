@@ -44,9 +44,11 @@ func TestPlannedRequestsLeavePercentilesUnmarked(t *testing.T) {
 		q := map[string]float64{"p50": 0.5, "p90": 0.9, "p99": 0.99}[p.Stat]
 		rng := seed.Stream(20, "judged/"+p.Stat)
 		enough, less := certain(rng, q, p.Requests, cells), certain(rng, q, p.Requests*4/5, cells)
-		t.Logf("%s: unmarked in %d of %d cells with %d requests, in %d with %d", p.Stat, enough, cells, p.Requests, less, p.Requests*4/5)
+		t.Logf("%s: unmarked in %d of %d cells with %d requests, in %d with %d", p.Stat, enough, cells, p.Requests,
+			less, p.Requests*4/5)
 		if 20*enough < 19*cells || less >= enough {
-			t.Errorf("%s: unmarked in %d of %d cells with %d requests, in %d with a fifth less", p.Stat, enough, cells, p.Requests, less)
+			t.Errorf("%s: unmarked in %d of %d cells with %d requests, in %d with a fifth less", p.Stat, enough, cells,
+				p.Requests, less)
 		}
 	}
 }

@@ -86,7 +86,8 @@ func (a *app) root() *cli.Command {
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},
 		OnUsageError: func(_ context.Context, _ *cli.Command, err error, _ bool) error {
 			if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
-				return argv.NewTable([]argv.Switch{{Name: "version", Short: "v"}}, nil).Unknown("--" + strings.TrimLeft(name, "-"))
+				return argv.NewTable([]argv.Switch{{Name: "version", Short: "v"}},
+					nil).Unknown("--" + strings.TrimLeft(name, "-"))
 			}
 			return diag.New(err.Error(), "aiperf --help")
 		},
@@ -135,7 +136,8 @@ func (c command) category() string {
 
 func (a *app) command(c command) *cli.Command {
 	return &cli.Command{
-		Name: c.name, Usage: c.usage, SkipFlagParsing: true, HideHelp: true, Hidden: c.hidden, HideHelpCommand: true, Category: c.category(),
+		Name: c.name, Usage: c.usage, SkipFlagParsing: true, HideHelp: true, Hidden: c.hidden,
+		HideHelpCommand: true, Category: c.category(),
 		Action: func(_ context.Context, cmd *cli.Command) error { return a.dispatch(c, cmd.Args().Slice()) },
 	}
 }
@@ -215,12 +217,16 @@ func (a *app) andValues(c command, p *argv.Line, err error) error {
 // "profile validate": two were never meant at once. A file of that name is a file.
 func second(words []string) error {
 	for i, w := range words {
-		row := slices.IndexFunc(catalogue(), func(c command) bool { return c.name == w && !c.hidden && c.instead == "" })
+		row := slices.IndexFunc(catalogue(), func(c command) bool {
+			return c.name == w && !c.hidden &&
+				c.instead == ""
+		})
 		if _, err := os.Lstat(w); row < 0 || err == nil {
 			continue
 		}
 		rest := strings.Join(slices.Concat(words[:i], words[i+1:]), " ")
-		return diag.New(w+" is a separate command", "one command at a time, at the beginning: aiperf "+w+" "+cmp.Or(rest, "…"))
+		return diag.New(w+" is a separate command", "one command at a time, at the beginning: aiperf "+w+" "+
+			cmp.Or(rest, "…"))
 	}
 	return nil
 }
@@ -256,7 +262,8 @@ func (c command) below(words []string) (sub *command, rest []string, err error) 
 // a flag of its own goes before the setting of its name.
 func (c command) options() []schema.Option {
 	return slices.DeleteFunc(c.accepted(), func(o schema.Option) bool {
-		return o.Hidden || o.Instead != "" || o.Unsupported || slices.ContainsFunc(c.flags, func(f argv.Switch) bool { return f.Name == o.Names[0] })
+		return o.Hidden || o.Instead != "" || o.Unsupported ||
+			slices.ContainsFunc(c.flags, func(f argv.Switch) bool { return f.Name == o.Names[0] })
 	})
 }
 

@@ -27,7 +27,8 @@ endpoint: {url: "mock:?cache=1000000&log=true&ttft=0s&osl=1", streaming: true}
 datasets: [{name: main, type: synthetic, entries: 40, prompts: {isl: {mean: 600, stddev: 100}, osl: 1}, prefix_prompts: {hit_rate: 0.7}}]
 phases: [{name: profiling, type: concurrency, concurrency: 2, requests: 40}]
 `)
-	p := aiperf(t, dir, "profile", "-m", "demo", "-u", "mock:?cache=1000000&log=true&ttft=0s", "--streaming", "--input-file", "trace.jsonl",
+	p := aiperf(t, dir, "profile", "-m", "demo", "-u", "mock:?cache=1000000&log=true&ttft=0s",
+		"--streaming", "--input-file", "trace.jsonl",
 		"--custom-dataset-type", "mooncake_trace", "--fixed-schedule", "--artifact-dir", "replayed", "--random-seed", "3")
 	p.wants(diag.OK, diag.Invalid) // a busy machine may make a run INVALID
 	predicted := hitRate(t, filepath.Join(dir, "replayed"), "prefix_hit_rate_trace")
@@ -35,7 +36,8 @@ phases: [{name: profiling, type: concurrency, concurrency: 2, requests: 40}]
 	known, requests := logged(t, filepath.Join(dir, "replayed"))
 	t.Logf("replay: predicted %.4f, the server knew %.4f", predicted, known)
 	if requests != 40 || predicted < 0.3 || math.Abs(known-predicted) > 0.01 || math.Abs(told-known) > 1e-9 {
-		t.Errorf("%d requests: the trace predicts %.4f, the server knew %.4f and said %.4f", requests, predicted, known, told)
+		t.Errorf("%d requests: the trace predicts %.4f, the server knew %.4f and said %.4f", requests, predicted, known,
+			told)
 	}
 	p = aiperf(t, dir, "profile", "-f", "declared.yaml", "--artifact-dir", "declared", "--random-seed", "3")
 	p.wants(diag.OK, diag.Invalid) // a busy machine may make a run INVALID
@@ -58,7 +60,8 @@ func conversations(n int) string {
 			histories[k] = blocks[:len(blocks)-1] // whole blocks only
 		}
 		ids, _ := json.Marshal(blocks)
-		fmt.Fprintf(&b, `{"timestamp":%d,"input_length":%d,"output_length":1,"hash_ids":%s}`+"\n", i*10, len(blocks)*512-16*r.IntN(20), ids)
+		fmt.Fprintf(&b, `{"timestamp":%d,"input_length":%d,"output_length":1,"hash_ids":%s}`+"\n", i*10,
+			len(blocks)*512-16*r.IntN(20), ids)
 	}
 	return b.String()
 }

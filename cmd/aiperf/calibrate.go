@@ -92,7 +92,8 @@ func trialShapes(p *argv.Line) (short, streams runner.TrialShape, err error) {
 		}
 		n, bad := strconv.Atoi(p.Get(name))
 		if bad != nil || n < 1 || n > most {
-			err = diag.New(fmt.Sprintf("--%s: expected a whole number from 1 to %d, got %s", name, most, p.Get(name)), "")
+			err = diag.New(fmt.Sprintf("--%s: expected a whole number from 1 to %d, got %s", name, most, p.Get(name)),
+				"")
 			return
 		}
 		for _, t := range to {
@@ -107,7 +108,8 @@ func trialShapes(p *argv.Line) (short, streams runner.TrialShape, err error) {
 	whole("seconds", 600, &seconds)
 	short.Span, streams.Span = time.Duration(seconds)*time.Second, time.Duration(seconds)*time.Second
 	if p.Has("itl") && err == nil {
-		if streams.ITL, err = time.ParseDuration(p.Get("itl")); err != nil || streams.ITL < 0 || streams.ITL > time.Minute {
+		if streams.ITL, err = time.ParseDuration(p.Get("itl")); err != nil ||
+			streams.ITL < 0 || streams.ITL > time.Minute {
 			err = diag.New("--itl: expected a time such as 10ms, got "+p.Get("itl"), "")
 		}
 	}
@@ -120,12 +122,16 @@ func (a *app) printCalibration(c *runner.Calibration, plan *sweep.Plan) {
 	row := func(what, shape, wall, cpu string) {
 		fmt.Fprintf(a.Out, "%-15s%-24s%16s%24s\n", what, shape, wall, cpu)
 	}
-	row("short answers", words.Count(c.Short.Shape.Concurrency, "connection"), words.Grouped(math.Round(perSecond))+" requests/s", words.Grouped(math.Round(perCPU))+" per CPU-second")
+	row("short answers", words.Count(c.Short.Shape.Concurrency, "connection"),
+		words.Grouped(math.Round(perSecond))+" requests/s", words.Grouped(math.Round(perCPU))+" per CPU-second")
 	_, perSecond = c.Streams.PerSecond()
 	_, chunks := c.Streams.PerCPU()
-	row("streams", fmt.Sprintf("%s × %v", words.Whole(int64(c.Streams.Shape.Concurrency)), c.Streams.Shape.ITL), words.Grouped(math.Round(perSecond))+" chunks/s", words.Grouped(math.Round(chunks))+" per CPU-second")
-	words.TwoColumns(a.Out, words.Count(c.Cores, "core"), fmt.Sprintf("by CPU time half of this machine is enough for %s requests/s or %s chunks/s (the trials above shared it with the built-in server)",
-		words.Grouped(math.Round(perCPU*float64(c.Cores)/2)), words.Grouped(math.Round(chunks*float64(c.Cores)/2))), 15)
+	row("streams", fmt.Sprintf("%s × %v", words.Whole(int64(c.Streams.Shape.Concurrency)), c.Streams.Shape.ITL),
+		words.Grouped(math.Round(perSecond))+" chunks/s", words.Grouped(math.Round(chunks))+" per CPU-second")
+	words.TwoColumns(a.Out, words.Count(c.Cores, "core"),
+		fmt.Sprintf("by CPU time half of this machine is enough for %s requests/s or %s chunks/s (the trials above shared it with the built-in server)",
+			words.Grouped(math.Round(perCPU*float64(c.Cores)/2)), words.Grouped(math.Round(chunks*float64(c.Cores)/2))),
+		15)
 	if plan == nil {
 		return
 	}

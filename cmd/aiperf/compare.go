@@ -32,9 +32,18 @@ of them; 4: undecided.`,
 	flags: []argv.Switch{
 		outputFlag,
 		{Name: "margin", Arg: "SHARE", Doc: "smallest change that counts (default 0.05, and 0.15 from p95 on)"},
-		{Name: "must-detect", Arg: "SHARE", Doc: "smallest change that the comparison must be able to find, such as 10%; if it cannot, it ends UNDECIDED (exit code 4)"},
-		{Name: "metric", Arg: "METRIC", Many: true, Doc: "metric that decides, such as time_to_first_token.p99; all others are only shown (--all)"},
-		{Name: "undecided", Arg: "WORD", Words: []string{"pass", "fail"}, Doc: "exit code when something is UNDECIDED and nothing WORSE: pass (0) or fail (3); without it, 4"},
+		{
+			Name: "must-detect", Arg: "SHARE",
+			Doc: "smallest change that the comparison must be able to find, such as 10%; if it cannot, it ends UNDECIDED (exit code 4)",
+		},
+		{
+			Name: "metric", Arg: "METRIC", Many: true,
+			Doc: "metric that decides, such as time_to_first_token.p99; all others are only shown (--all)",
+		},
+		{
+			Name: "undecided", Arg: "WORD", Words: []string{"pass", "fail"},
+			Doc: "exit code when something is UNDECIDED and nothing WORSE: pass (0) or fail (3); without it, 4",
+		},
 		{Name: "all", Doc: "also show the metrics that do not decide"},
 		{Name: "aa", Doc: "compare the odd trials of one directory with its even ones; takes 6 trials or more"},
 		{Name: "junit", Arg: "FILE", Doc: "write the primary metrics as test cases"},
@@ -54,7 +63,8 @@ of them; 4: undecided.`,
 			return err
 		}
 		if !p.Has("aa") && sameFile(p.Words[0], p.Words[1]) {
-			a.complain(diag.New("both are one directory: a measurement always agrees with itself", "aiperf compare --aa "+p.Words[0]+" compares its trials with each other"))
+			a.complain(diag.New("both are one directory: a measurement always agrees with itself",
+				"aiperf compare --aa "+p.Words[0]+" compares its trials with each other"))
 		}
 		if err := c.publish(a, p, terms.Undecided, asJSON); err != nil {
 			return err

@@ -144,7 +144,8 @@ func (c command) completions(words []string, last string) []string {
 // AIPerf's command lines put them by default, and in the working directory.
 func resultDirs([]string) (out []string) {
 	for _, pattern := range []string{"*", "results/*-*", "artifacts/*"} {
-		found, _ := filepath.Glob(filepath.FromSlash(pattern) + string(filepath.Separator) + resultdir.LockName) // the pattern is ours
+		// the pattern is ours
+		found, _ := filepath.Glob(filepath.FromSlash(pattern) + string(filepath.Separator) + resultdir.LockName)
 		for _, f := range found {
 			out = append(out, filepath.Dir(f))
 		}

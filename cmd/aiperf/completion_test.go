@@ -56,7 +56,8 @@ func TestCompletionInShells(t *testing.T) {
 	if bash, err := exec.LookPath("bash"); err == nil {
 		for _, c := range completionCases {
 			words := strings.Split("aiperf "+c.typed, " ")
-			script := fmt.Sprintf("source <(aiperf completion bash); COMP_WORDS=(%s); COMP_CWORD=%d; _aiperf; printf '%%s\\n' \"${COMPREPLY[@]}\"", quoted(words), len(words)-1)
+			script := fmt.Sprintf("source <(aiperf completion bash); COMP_WORDS=(%s); COMP_CWORD=%d; _aiperf; printf '%%s\\n' \"${COMPREPLY[@]}\"",
+				quoted(words), len(words)-1)
 			out, err := exec.Command(bash, "-c", script).CombinedOutput()
 			if err != nil {
 				t.Errorf("bash: %v\n%s", err, out)
@@ -67,7 +68,8 @@ func TestCompletionInShells(t *testing.T) {
 	if zsh, err := exec.LookPath("zsh"); err == nil { // what would be on the screen is taken at the last step
 		const offered = `compdef() { : }; compadd() { print -l -- $found }; _files() { print files }; source <(aiperf completion zsh); words=(%s); CURRENT=$#words; _aiperf`
 		for _, c := range completionCases {
-			out, err := exec.Command(zsh, "-f", "-c", fmt.Sprintf(offered, quoted(strings.Split("aiperf "+c.typed, " ")))).CombinedOutput()
+			out, err := exec.Command(zsh, "-f", "-c",
+				fmt.Sprintf(offered, quoted(strings.Split("aiperf "+c.typed, " ")))).CombinedOutput()
 			if err != nil {
 				t.Errorf("zsh: %v\n%s", err, out)
 			}
@@ -75,8 +77,10 @@ func TestCompletionInShells(t *testing.T) {
 		}
 	}
 	if fish, err := exec.LookPath("fish"); err == nil {
-		for _, c := range append(completionCases, struct{ typed, want string }{"plot --format ", "!script_test.go"}, struct{ typed, want string }{"run script_te", "script_test.go"}) {
-			out, err := exec.Command(fish, "--no-config", "-c", fmt.Sprintf("aiperf completion fish | source; complete -C 'aiperf %s'", c.typed)).CombinedOutput()
+		for _, c := range append(completionCases, struct{ typed, want string }{"plot --format ", "!script_test.go"},
+			struct{ typed, want string }{"run script_te", "script_test.go"}) {
+			out, err := exec.Command(fish, "--no-config", "-c",
+				fmt.Sprintf("aiperf completion fish | source; complete -C 'aiperf %s'", c.typed)).CombinedOutput()
 			if err != nil {
 				t.Errorf("fish: %v\n%s", err, out)
 			}

@@ -61,7 +61,10 @@ var expandCommand = command{
 		setFlag, exprFlag, tagFlag, pkgFlag, modFlag, lenient,
 		{Name: "full", Short: "F", Doc: "print the whole body of each variation"},
 		{Name: "index", Short: "i", Arg: "N", Doc: "only variation N"},
-		{Name: "format", Short: "f", Arg: "FORMAT", Words: []string{"text", "json", "yaml"}, Doc: "text (default), json or yaml"},
+		{
+			Name: "format", Short: "f", Arg: "FORMAT", Words: []string{"text", "json", "yaml"},
+			Doc: "text (default), json or yaml",
+		},
 	},
 	run: (*app).configExpand,
 }
@@ -139,7 +142,8 @@ func (a *app) configInit(p *argv.Line) error {
 		named = []string{"minimal"}
 	case 1:
 	default:
-		return diag.New("config init: one template at a time, got "+strings.Join(named, " "), "aiperf config init TEMPLATE")
+		return diag.New("config init: one template at a time, got "+strings.Join(named, " "),
+			"aiperf config init TEMPLATE")
 	}
 	t, err := compat.FindTemplate(all, named[0])
 	if err != nil {
@@ -170,7 +174,8 @@ func (a *app) nearby(model string, found []nearby.Server) (name, url string) {
 		return model, ""
 	}
 	s := found[0]
-	said := fmt.Sprintf("a server at %s, where %s usually listens, lists %s", s.URL(), s.Usually, strings.Join(s.Models[:min(len(s.Models), 5)], ", "))
+	said := fmt.Sprintf("a server at %s, where %s usually listens, lists %s", s.URL(), s.Usually,
+		strings.Join(s.Models[:min(len(s.Models), 5)], ", "))
 	if n := len(s.Models) - 5; n > 0 {
 		said += fmt.Sprintf(" and %d more", n)
 	}
@@ -207,7 +212,8 @@ func (a *app) listTemplates(all []compat.Template, p *argv.Line) error {
 	category, found := "", 0
 	for _, t := range all {
 		if p.Has("category") && !strings.EqualFold(t.Category, p.Get("category")) ||
-			p.Has("search") && !strings.Contains(strings.ToLower(t.File+string(t.Text)), strings.ToLower(p.Get("search"))) {
+			p.Has("search") && !strings.Contains(strings.ToLower(t.File+string(t.Text)),
+				strings.ToLower(p.Get("search"))) {
 			continue
 		}
 		found++
@@ -229,7 +235,8 @@ func (a *app) listTemplates(all []compat.Template, p *argv.Line) error {
 		for _, t := range all {
 			names = append(names, t.Category)
 		}
-		e = diag.New("config init: no category "+p.Get("category"), "categories: "+strings.Join(slices.Compact(names), ", "))
+		e = diag.New("config init: no category "+p.Get("category"),
+			"categories: "+strings.Join(slices.Compact(names), ", "))
 	}
 	return e
 }

@@ -109,7 +109,10 @@ func TestContract(t *testing.T) {
 	})
 	t.Run("shapes", func(t *testing.T) {
 		seen := readShapes(t).check(t, root, added(t))
-		for shape, least := range map[string]int{"profile": 60, "record": 200, "aggregate": 5, "sweep": 3, "collated": 1, "timeslices": 2, "raw": 5, "phase_manifest": 1, "run_config": 5, "ready": 60, "outputs": 2} {
+		for shape, least := range map[string]int{
+			"profile": 60, "record": 200, "aggregate": 5, "sweep": 3,
+			"collated": 1, "timeslices": 2, "raw": 5, "phase_manifest": 1, "run_config": 5, "ready": 60, "outputs": 2,
+		} {
 			if seen[shape] < least {
 				t.Errorf("only %d files, or lines, of the shape %s, want %d at least", seen[shape], shape, least)
 			}
@@ -118,7 +121,10 @@ func TestContract(t *testing.T) {
 	})
 	t.Run("CSV shapes", func(t *testing.T) {
 		seen := checkCSVs(t, root, added(t))
-		for name, least := range map[string]int{"profile_export_aiperf.csv": 60, "profile_export_aiperf_timeslices.csv": 2, "profile_export_aiperf_aggregate.csv": 5, "profile_export_aiperf_sweep.csv": 3} {
+		for name, least := range map[string]int{
+			"profile_export_aiperf.csv":            60,
+			"profile_export_aiperf_timeslices.csv": 2, "profile_export_aiperf_aggregate.csv": 5, "profile_export_aiperf_sweep.csv": 3,
+		} {
 			if seen[name] < least {
 				t.Errorf("only %d files %s, want %d at least", seen[name], name, least)
 			}
@@ -144,7 +150,8 @@ func readByAIPerf(t *testing.T, root string) {
 	if err != nil || len(python) == 0 {
 		t.Skipf("AIPerf cannot be installed here: %v", err)
 	}
-	out, err := exec.Command(strings.TrimSpace(string(python)), filepath.Join("testdata", "readers", "models.py"), root).CombinedOutput()
+	out, err := exec.Command(strings.TrimSpace(string(python)), filepath.Join("testdata", "readers", "models.py"),
+		root).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

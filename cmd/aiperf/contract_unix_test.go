@@ -34,7 +34,8 @@ func started(t *testing.T, url string, more ...string) (p *process, dir string, 
 func measuredOnce(t *testing.T) (dir string, before map[string]string) {
 	t.Helper()
 	dir = t.TempDir()
-	aiperf(t, dir, "profile", "-m", "demo", "-u", "mock:?ttft=1ms", "--tokenizer", "builtin", "--request-count", "4", "--artifact-dir", "out").wants(diag.OK)
+	aiperf(t, dir, "profile", "-m", "demo", "-u", "mock:?ttft=1ms", "--tokenizer", "builtin",
+		"--request-count", "4", "--artifact-dir", "out").wants(diag.OK)
 	return dir, sums(t, filepath.Join(dir, "out"))
 }
 
@@ -57,7 +58,10 @@ func TestContractOneSignal(t *testing.T) {
 			p.signal(sig)
 			p.wants(diag.OK)
 			kept(t, dir, before)
-			for _, name := range []string{"inputs.json", "logs/aiperf.log", "profile_export.jsonl", "profile_export_aiperf.csv", "profile_export_console.txt"} {
+			for _, name := range []string{
+				"inputs.json", "logs/aiperf.log", "profile_export.jsonl",
+				"profile_export_aiperf.csv", "profile_export_console.txt",
+			} {
 				if !exists(filepath.Join(dir, "out", filepath.FromSlash(name))) {
 					t.Errorf("no file %s", name)
 				}
@@ -102,7 +106,8 @@ func TestContractSecondSignal(t *testing.T) {
 			t.Parallel()
 			p, dir, before := started(t, "mock:?ttft=1h", more...)
 			p.signal(syscall.SIGINT)
-			if !p.until("word that it drains", func() bool { return strings.Contains(p.err.String(), "interrupt again to stop at once") }) {
+			if !p.until("word that it drains",
+				func() bool { return strings.Contains(p.err.String(), "interrupt again to stop at once") }) {
 				t.Fatalf("ended at the first signal\nstderr:\n%s", &p.err)
 			}
 			p.signal(syscall.SIGINT)
@@ -134,7 +139,8 @@ func TestContractFullDisk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir, before := measuredOnce(t)
-			p := &process{t: t, cmd: exec.Command("sh", "-c", "ulimit -f 8; exec aiperf profile -m demo -u 'mock:?ttft=1ms' --tokenizer builtin --request-count 400 --artifact-dir out "+more), ended: make(chan struct{})}
+			p := &process{t: t, cmd: exec.Command("sh", "-c",
+				"ulimit -f 8; exec aiperf profile -m demo -u 'mock:?ttft=1ms' --tokenizer builtin --request-count 400 --artifact-dir out "+more), ended: make(chan struct{})}
 			p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr, p.cmd.SysProcAttr = dir, &p.out, &p.err, ownGroup()
 			p.cmd.Env = append(os.Environ(), "HF_HOME="+filepath.Join(dir, "no-hub"), "HF_HUB_CACHE=")
 			p.run()
@@ -196,7 +202,8 @@ allow_invalid: true
 	if e := events(); strings.Contains(e, `"event":"done"`) || !strings.Contains(e, `"event":"lost"`) {
 		t.Errorf("the journal says\n%s", e)
 	}
-	if said := p.out.String() + p.err.String(); strings.Contains(said, "report it as a bug") || !strings.Contains(said, "lost") {
+	if said := p.out.String() + p.err.String(); strings.Contains(said, "report it as a bug") ||
+		!strings.Contains(said, "lost") {
 		t.Errorf("lost records are not said, or as a bug of ours:\n%s", said)
 	}
 	p = shell("exec aiperf validate out")

@@ -95,7 +95,10 @@ func (a *app) convert(c command, words []string) error {
 	if err := a.environment(p); err != nil {
 		return err
 	}
-	doc, err := schema.Load(schema.Source{File: file, Select: a.selection(p), Assignments: p.Assigns, Command: command, Tags: metrics.Tags(), Look: lookAt, Inline: format.DetectInline})
+	doc, err := schema.Load(schema.Source{
+		File: file, Select: a.selection(p), Assignments: p.Assigns, Command: command,
+		Tags: metrics.Tags(), Look: lookAt, Inline: format.DetectInline,
+	})
 	var missing *fs.PathError
 	if errors.As(err, &missing) {
 		return fileError(missing)

@@ -103,7 +103,8 @@ func TestConvertFlags(t *testing.T) {
 // Only what was said is written, with the flag it comes from, and no secret.
 func TestConvertedText(t *testing.T) {
 	t.Parallel()
-	code, out, errs := in(t, "config", "convert", "--from-flags", "-m", "demo", "--concurrency", "1,4", "--api-key", "sk-very-secret", "--header", "Authorization:Bearer sk-very-secret")
+	code, out, errs := in(t, "config", "convert", "--from-flags", "-m", "demo", "--concurrency", "1,4", "--api-key",
+		"sk-very-secret", "--header", "Authorization:Bearer sk-very-secret")
 	want := `package experiment
 
 import "aiperf.dev/schema"
@@ -168,7 +169,8 @@ func TestConvertFiles(t *testing.T) {
 			if diff := cmp.Diff(want, withoutSecrets(expandedBodies(t, schema.Source{File: made}))); diff != "" {
 				t.Errorf("cue:\n%s", diff)
 			}
-			if code, out, errs := in(t, "config", "convert", made); !strings.Contains(read(t, made), "${") && (code != 0 || out != read(t, made)) {
+			if code, out, errs := in(t, "config", "convert", made); !strings.Contains(read(t, made), "${") &&
+				(code != 0 || out != read(t, made)) {
 				t.Errorf("converted again it is another: exit %d, %s\n%s", code, errs, cmp.Diff(read(t, made), out))
 			}
 			if i%4 > 0 {
@@ -229,7 +231,8 @@ x: &load {type: concurrency, requests: 5}
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, errs := in(t, "config", "convert", file); code != diag.Usage || !strings.Contains(errs, "a.yaml:3:1: x: unknown field") {
+	if code, _, errs := in(t, "config", "convert", file); code != diag.Usage ||
+		!strings.Contains(errs, "a.yaml:3:1: x: unknown field") {
 		t.Errorf("a wrong file: exit %d, %s", code, errs)
 	}
 	if err := os.WriteFile(file, []byte(`# Our nightly run.
@@ -498,8 +501,12 @@ sweep: {type: grid, parameters: {rate: [1, 2]}}
 			t.Errorf("exit %d, %s\n%s", code, errs, cmp.Diff(want, out))
 		}
 	}
-	code, out, errs := in(t, "config", "convert", "profile", "-m", "demo", "--tokenizer", "builtin", "--isl", "32", "--to", "yaml")
-	for _, want := range []string{"\n  tokenizer: {name: builtin} # --tokenizer\n", "\n    prompts: {isl: {mean: 32}} # --isl\n"} {
+	code, out, errs := in(t, "config", "convert", "profile", "-m", "demo", "--tokenizer", "builtin", "--isl", "32",
+		"--to", "yaml")
+	for _, want := range []string{
+		"\n  tokenizer: {name: builtin} # --tokenizer\n",
+		"\n    prompts: {isl: {mean: 32}} # --isl\n",
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("exit %d, %s: no %q in\n%s", code, errs, want, out)
 		}

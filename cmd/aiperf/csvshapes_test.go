@@ -36,10 +36,11 @@ type csvPart struct {
 	head   *regexp.Regexp           // the head's cells, joined by commas
 	cells  func(column string) form // what a row's cell under a column must be, nil for a column that is none
 	sorted bool                     // rows stand in the order of their metrics' tags
-	fields []string                 // in place of rows: the first cells, in order; after a question mark one that may be missing
-	bare   bool                     // a part without a head
-	none   string                   // the one line that stands for no rows
-	may    bool                     // the part may be missing
+	// in place of rows: the first cells, in order; after a question mark one that may be missing
+	fields []string
+	bare   bool   // a part without a head
+	none   string // the one line that stands for no rows
+	may    bool   // the part may be missing
 }
 
 // form is what the text of a cell must match.
@@ -287,7 +288,10 @@ func TestCSVShapesAreAIPerfs(t *testing.T) {
 	seen := checkCSVs(t, root, nil)
 	names := readCSVNames(t, nil)
 	shapes := csvShapes(names)
-	for name, least := range map[string]int{"profile_export_aiperf.csv": 17, "profile_export_aiperf_timeslices.csv": 1, "profile_export_aiperf_aggregate.csv": 1, "profile_export_aiperf_sweep.csv": 1} {
+	for name, least := range map[string]int{
+		"profile_export_aiperf.csv": 17, "profile_export_aiperf_timeslices.csv": 1,
+		"profile_export_aiperf_aggregate.csv": 1, "profile_export_aiperf_sweep.csv": 1,
+	} {
 		if seen[name] < least {
 			t.Errorf("only %d recorded files %s", seen[name], name)
 		}
@@ -299,7 +303,8 @@ func TestCSVShapesAreAIPerfs(t *testing.T) {
 		}
 		return string(b)
 	}
-	profile, sweep := read("chat_stream", "profile_export_aiperf.csv"), read("sweep_conc", "sweep_aggregate", "profile_export_aiperf_sweep.csv")
+	profile, sweep := read("chat_stream", "profile_export_aiperf.csv"),
+		read("sweep_conc", "sweep_aggregate", "profile_export_aiperf_sweep.csv")
 	for what, c := range map[string]struct{ file, text, old, with string }{
 		"a row that nobody knows":      {"profile_export_aiperf.csv", profile, "Request Latency (ms),", "Request Lateness (ms),"},
 		"a column that nobody knows":   {"profile_export_aiperf.csv", profile, "p99,std", "p99,p999"},

@@ -176,7 +176,10 @@ func inspect(ctx context.Context, w io.Writer, path string, p *argv.Line) error 
 	if err != nil {
 		return asUsage(err)
 	}
-	set, err := dataset.OpenSeeds(ctx, schema.Dataset{Type: fields.DatasetTypeTaking("path").Name, Path: path, Format: found.Format}, tok, dataset.Seeds{}, dataset.Wrapping{}, "profiling")
+	set, err := dataset.OpenSeeds(ctx, schema.Dataset{
+		Type: fields.DatasetTypeTaking("path").Name, Path: path,
+		Format: found.Format,
+	}, tok, dataset.Seeds{}, dataset.Wrapping{}, "profiling")
 	if err != nil {
 		return asUsage(err)
 	}
@@ -239,7 +242,8 @@ func traceArguments(p *argv.Line, usage string) (file string, block int, err err
 	}
 	if s := p.Get("block-size"); s != "" {
 		if block, err = strconv.Atoi(s); err != nil || block < 1 {
-			return "", 0, diag.New("--block-size: "+s+" is not a number of tokens", "16 for vLLM, 512 for mooncake traces")
+			return "", 0, diag.New("--block-size: "+s+" is not a number of tokens",
+				"16 for vLLM, 512 for mooncake traces")
 		}
 	}
 	if _, err := os.Stat(file); err != nil {
@@ -294,14 +298,17 @@ mooncake trace. aiperf profile --input-file takes the same changes as
 			return asUsage(err)
 		}
 		if len(rows) == 0 {
-			return diag.New(fmt.Sprintf("%s: no request has at most %d input tokens", in, params.MaxISL), "a larger --max-isl; aiperf analyze-trace shows the lengths")
+			return diag.New(fmt.Sprintf("%s: no request has at most %d input tokens", in, params.MaxISL),
+				"a larger --max-isl; aiperf analyze-trace shows the lengths")
 		}
 		if err := writeTrace(out, rows); err != nil {
 			return err
 		}
 		before, after := recorded.Analyze(t.Rows, t.Block), recorded.Analyze(rows, t.Block)
-		fmt.Fprintf(a.Out, "%s: %s, mean input %s tokens (was %s), hit rate %.1f %% of tokens (was %.1f %%)\n", out, words.Count(len(rows), "request"),
-			words.Whole(int64(math.Round(after.AvgISL))), words.Whole(int64(math.Round(before.AvgISL))), 100*after.TokenHitRate, 100*before.TokenHitRate)
+		fmt.Fprintf(a.Out, "%s: %s, mean input %s tokens (was %s), hit rate %.1f %% of tokens (was %.1f %%)\n", out,
+			words.Count(len(rows), "request"),
+			words.Whole(int64(math.Round(after.AvgISL))), words.Whole(int64(math.Round(before.AvgISL))),
+			100*after.TokenHitRate, 100*before.TokenHitRate)
 		return nil
 	},
 }
@@ -391,7 +398,8 @@ MODEL is whose tokens are counted: a local tokenizer, or builtin.`,
 			return err
 		}
 		found := recorded.Analyze(rows, block)
-		fmt.Fprintf(a.Out, "%s: %s, mean input %s tokens, an infinite prefix cache knows %.1f %% of them\n", out, words.Count(len(rows), "request"),
+		fmt.Fprintf(a.Out, "%s: %s, mean input %s tokens, an infinite prefix cache knows %.1f %% of them\n", out,
+			words.Count(len(rows), "request"),
 			words.Whole(int64(found.AvgISL)), 100*found.TokenHitRate)
 		return nil
 	},
@@ -400,7 +408,8 @@ MODEL is whose tokens are counted: a local tokenizer, or builtin.`,
 // checkTrace is AIPerf's way to ask whether a file is a sound mooncake trace.
 func checkTrace(a *app, files []string) error {
 	if len(files) != 1 {
-		return diag.New("validate: mooncake-trace: which file?", "aiperf validate mooncake-trace FILE, or aiperf dataset inspect FILE for any format")
+		return diag.New("validate: mooncake-trace: which file?",
+			"aiperf validate mooncake-trace FILE, or aiperf dataset inspect FILE for any format")
 	}
 	if _, err := os.Stat(files[0]); err != nil {
 		return diag.New("no such file: "+files[0], "")

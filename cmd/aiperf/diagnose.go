@@ -19,7 +19,10 @@ default.
 
 Several loads say more than one: --concurrency 1,8,32.`,
 	words: resultDirs,
-	flags: []argv.Switch{{Name: "format", Arg: "FORMAT", Words: []string{"text", "json"}, Doc: "text (default) or json"}},
+	flags: []argv.Switch{{
+		Name: "format", Arg: "FORMAT", Words: []string{"text", "json"},
+		Doc: "text (default) or json",
+	}},
 	run: func(a *app, p *argv.Line) error {
 		dir, err := onlyFile(p, "aiperf diagnose DIR")
 		if err != nil {

@@ -67,7 +67,8 @@ func TestGeneratedDocs(t *testing.T) {
 				return
 			}
 			if string(have) != want {
-				t.Errorf("docs/%s is not what the sources say: run %s; first difference: %s", name, docgen.Command, firstDifference(string(have), want))
+				t.Errorf("docs/%s is not what the sources say: run %s; first difference: %s", name,
+					docgen.Command, firstDifference(string(have), want))
 			}
 		})
 	}
@@ -129,7 +130,8 @@ func TestExamplesPage(t *testing.T) {
 		}
 		have, err := os.ReadFile(path)
 		if err != nil || string(have) != want {
-			t.Errorf("docs/%s is not what the examples give: run %s; %v, first difference: %s", name, docgen.Command, err, firstDifference(string(have), want))
+			t.Errorf("docs/%s is not what the examples give: run %s; %v, first difference: %s", name,
+				docgen.Command, err, firstDifference(string(have), want))
 		}
 	}
 }
@@ -184,7 +186,10 @@ func tablesPage(t *testing.T, _ []byte) string {
 		}
 		table := docgen.Table{Name: have.Name, Row: have.Row}
 		for _, f := range fields {
-			table.Columns = append(table.Columns, docgen.Column{Name: f.Name, Type: f.Kind.String(), Unit: f.Unit, Null: f.Null, Doc: f.Doc})
+			table.Columns = append(table.Columns, docgen.Column{
+				Name: f.Name, Type: f.Kind.String(), Unit: f.Unit,
+				Null: f.Null, Doc: f.Doc,
+			})
 		}
 		tables = append(tables, table)
 	}

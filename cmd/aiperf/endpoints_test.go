@@ -21,7 +21,8 @@ func TestEndpointLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := regexp.MustCompile(`(?m)^aiperf profile .*--endpoint-type (\S+).*$`).FindAllStringSubmatch(string(page), -1)
+	lines := regexp.MustCompile(`(?m)^aiperf profile .*--endpoint-type (\S+).*$`).FindAllStringSubmatch(string(page),
+		-1)
 	files := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^echo '(.*)'( \| base64 -d)? > (\S+)$`).FindAllStringSubmatch(string(page), -1) {
 		text := m[1] + "\n"

@@ -103,17 +103,23 @@ func exampleCommands(t *testing.T, file string, toRun, toRefuse int, more ...str
 				words = regexp.MustCompile(s.from).ReplaceAllString(words, s.to)
 			}
 			dir := t.TempDir()
-			write(t, dir, "trace.jsonl", `{"timestamp": 0, "text": "one", "output_length": 2}`+"\n"+`{"timestamp": 5, "text": "two", "output_length": 2}`+"\n")
+			write(t, dir, "trace.jsonl", `{"timestamp": 0, "text": "one", "output_length": 2}`+"\n"+
+				`{"timestamp": 5, "text": "two", "output_length": 2}`+"\n")
 			write(t, dir, "schedule.jsonl", `{"timestamp": 9, "text": "one"}`+"\n")
 			write(t, dir, "conversations.jsonl", `{"turns": [{"text": "one"}, {"text": "two"}]}`+"\n")
 			for _, name := range []string{"prod-trace.jsonl", "mooncake_trace.jsonl"} {
 				write(t, dir, name, `{"timestamp": 0, "input_length": 8, "output_length": 2, "hash_ids": [1]}`+"\n")
 			}
-			for _, name := range []string{"example_trace.jsonl", "precise_schedule.jsonl", "production_queries.jsonl", "synthetic.jsonl"} {
+			for _, name := range []string{
+				"example_trace.jsonl", "precise_schedule.jsonl", "production_queries.jsonl",
+				"synthetic.jsonl",
+			} {
 				write(t, dir, name, `{"timestamp": 2500, "input_length": 8, "output_length": 2, "hash_ids": [1]}`+"\n")
 			}
-			write(t, dir, "rankings.jsonl", `{"texts": [{"name": "query", "contents": ["what"]}, {"name": "passages", "contents": ["that"]}]}`+"\n")
-			write(t, dir, "chat_template.json", `{"prompt": {{ text|tojson }}, "max_new_tokens": {{ max_tokens|tojson }}, "stream": {{ stream|lower }}}`)
+			write(t, dir, "rankings.jsonl",
+				`{"texts": [{"name": "query", "contents": ["what"]}, {"name": "passages", "contents": ["that"]}]}`+"\n")
+			write(t, dir, "chat_template.json",
+				`{"prompt": {{ text|tojson }}, "max_new_tokens": {{ max_tokens|tojson }}, "stream": {{ stream|lower }}}`)
 			p := aiperf(t, dir, append(split(words)[1:], more...)...)
 			if why != "" {
 				p.wants(diag.Usage)

@@ -54,7 +54,8 @@ func TestExamples(t *testing.T) {
 			}
 			p := aiperf(t, work, append([]string{"plan", file}, shortened(t, file)...)...)
 			p.wants(0)
-			if !strings.Contains(p.out.String(), " × 1 trial = ") && !strings.Contains(p.out.String(), ": a search, at most 6 probes") {
+			if !strings.Contains(p.out.String(), " × 1 trial = ") &&
+				!strings.Contains(p.out.String(), ": a search, at most 6 probes") {
 				t.Errorf("the plan is not shortened:\n%s", &p.out)
 			}
 			args := append([]string{"run", file, "--artifact-dir", "out", "--allow-invalid"}, shortened(t, file)...)
@@ -142,7 +143,10 @@ func TestTeam(t *testing.T) {
 		t.Fatalf("%s holds %v", dir, names)
 	}
 	for _, name := range names {
-		args := append([]string{"run", dir, "-e", name, "--request-count", "4", "--artifact-dir", name, "--allow-invalid"}, short...)
+		args := append([]string{
+			"run", dir, "-e", name, "--request-count", "4",
+			"--artifact-dir", name, "--allow-invalid",
+		}, short...)
 		aiperf(t, work, args...).wants(diag.OK, diag.Missed, diag.Invalid)
 		if err := checkTables(filepath.Join(work, name)); err != nil {
 			t.Error(err)
@@ -163,11 +167,13 @@ schema.#Experiment & {
 	}
 }
 `)
-	pack := aiperf(t, work, "plan", dir, "-e", "experiments.smoke", "-t", "requests=40", "--random-seed", "7", "-o", "json")
+	pack := aiperf(t, work, "plan", dir, "-e", "experiments.smoke", "-t", "requests=40", "--random-seed", "7", "-o",
+		"json")
 	pack.wants(0)
 	flat := aiperf(t, work, "plan", "flat.cue", "--random-seed", "7", "-o", "json")
 	flat.wants(0)
 	if pack.out.String() != flat.out.String() {
-		t.Errorf("the plan of the package is not that of the same experiment written flat:\n%s\n%s", &pack.out, &flat.out)
+		t.Errorf("the plan of the package is not that of the same experiment written flat:\n%s\n%s", &pack.out,
+			&flat.out)
 	}
 }

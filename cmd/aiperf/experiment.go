@@ -24,14 +24,32 @@ import (
 
 // Flags that several commands share.
 var (
-	setFlag    = argv.Switch{Name: "set", Arg: "PATH=VALUE", Many: true, Topic: "file", Doc: "set any value, as in endpoint.timeout=30"}
-	exprFlag   = argv.Switch{Name: "expression", Short: "e", Arg: "EXPR", Once: true, Minor: true, Topic: "file", Doc: "which experiment of a CUE package"}
-	tagFlag    = argv.Switch{Name: "inject", Short: "t", Arg: "KEY=VALUE", Many: true, Minor: true, Topic: "file", Doc: "fill @tag(KEY) in CUE"}
-	pkgFlag    = argv.Switch{Name: "package", Short: "p", Arg: "NAME", Once: true, Minor: true, Topic: "file", Doc: "CUE package of the folder or file"}
-	modFlag    = argv.Switch{Name: "allow-download", Minor: true, Topic: "file", Doc: "download CUE modules that are not in the cache"}
-	outputFlag = argv.Switch{Name: "output", Short: "o", Arg: "FORMAT", Words: []string{"text", "json"}, Topic: "results", Doc: "text (default) or json, on stdout"}
-	lenient    = argv.Switch{Name: "lenient", Topic: "file", Doc: "warn about settings without effect"}
-	strict     = argv.Switch{Name: "strict", Topic: "file", Doc: "refuse settings without effect"}
+	setFlag = argv.Switch{
+		Name: "set", Arg: "PATH=VALUE", Many: true, Topic: "file",
+		Doc: "set any value, as in endpoint.timeout=30",
+	}
+	exprFlag = argv.Switch{
+		Name: "expression", Short: "e", Arg: "EXPR", Once: true, Minor: true,
+		Topic: "file", Doc: "which experiment of a CUE package",
+	}
+	tagFlag = argv.Switch{
+		Name: "inject", Short: "t", Arg: "KEY=VALUE", Many: true, Minor: true, Topic: "file",
+		Doc: "fill @tag(KEY) in CUE",
+	}
+	pkgFlag = argv.Switch{
+		Name: "package", Short: "p", Arg: "NAME", Once: true, Minor: true,
+		Topic: "file", Doc: "CUE package of the folder or file",
+	}
+	modFlag = argv.Switch{
+		Name: "allow-download", Minor: true, Topic: "file",
+		Doc: "download CUE modules that are not in the cache",
+	}
+	outputFlag = argv.Switch{
+		Name: "output", Short: "o", Arg: "FORMAT", Words: []string{"text", "json"},
+		Topic: "results", Doc: "text (default) or json, on stdout",
+	}
+	lenient = argv.Switch{Name: "lenient", Topic: "file", Doc: "warn about settings without effect"}
+	strict  = argv.Switch{Name: "strict", Topic: "file", Doc: "refuse settings without effect"}
 )
 
 // load reads the experiment a command line describes: FILE or flags or both.
@@ -51,7 +69,8 @@ func (a *app) load(command, file string, p *argv.Line) (*schema.Document, error)
 // read loads an experiment. Beside mistakes the document is as schema.Load leaves it.
 func (a *app) read(command, file string, p *argv.Line) (*schema.Document, error) {
 	if strings.EqualFold(filepath.Ext(file), ".jsonl") {
-		return nil, diag.New(file+": holds records, not an experiment", "aiperf dataset inspect "+file+" shows what it holds; --input-file takes it")
+		return nil, diag.New(file+": holds records, not an experiment",
+			"aiperf dataset inspect "+file+" shows what it holds; --input-file takes it")
 	}
 	doc, err := a.open(command, file, p)
 	var missing *fs.PathError
@@ -65,7 +84,10 @@ func (a *app) read(command, file string, p *argv.Line) (*schema.Document, error)
 }
 
 func (a *app) open(command, file string, p *argv.Line) (*schema.Document, error) {
-	return schema.Load(schema.Source{File: file, Select: a.selection(p), Assignments: p.Assigns, Command: command, Env: a.env, Tags: metrics.Tags(), RunTags: runTags(), Look: lookAt, Inline: format.DetectInline})
+	return schema.Load(schema.Source{
+		File: file, Select: a.selection(p), Assignments: p.Assigns, Command: command,
+		Env: a.env, Tags: metrics.Tags(), RunTags: runTags(), Look: lookAt, Inline: format.DetectInline,
+	})
 }
 
 // lookAt is what the schema may know of a file of records.
@@ -85,7 +107,10 @@ func lookAt(path string) (schema.Records, error) {
 func (a *app) selection(p *argv.Line) schema.Select {
 	sel := schema.Select{Package: p.Get("package"), Expr: p.Get("expression"), Tags: p.Values["inject"]}
 	if p.Has("allow-download") {
-		sel.Download = &schema.Download{Via: schema.Network(a.issue), Say: func(module string) { a.note("fetches " + module) }}
+		sel.Download = &schema.Download{
+			Via: schema.Network(a.issue),
+			Say: func(module string) { a.note("fetches " + module) },
+		}
 	}
 	return sel
 }
@@ -159,7 +184,10 @@ func (a *app) byFlags(command, file string, bad schema.Errors, p *argv.Line) sch
 	was := idleOf(doc, plan)
 	mistakes := slices.Concat(was.Refused, was.Ours, was.Theirs)
 	return slices.DeleteFunc(bad, func(e *schema.Error) bool {
-		own := !e.Typed() && !slices.ContainsFunc(mistakes, func(m *schema.Error) bool { return m.Place == e.Place && m.Path == e.Path })
+		own := !e.Typed() && !slices.ContainsFunc(mistakes, func(m *schema.Error) bool {
+			return m.Place == e.Place &&
+				m.Path == e.Path
+		})
 		if own {
 			a.warnOf(schema.Errors{e})
 		}
@@ -375,7 +403,8 @@ func onlyFile(p *argv.Line, usage string) (string, error) {
 		}
 		return "", diag.New(what, usage)
 	}
-	return "", diag.New("one experiment at a time, got "+strings.Join(p.Words, " "), "write FILE before flags that take several values")
+	return "", diag.New("one experiment at a time, got "+strings.Join(p.Words, " "),
+		"write FILE before flags that take several values")
 }
 
 // wantJSON reads --output.

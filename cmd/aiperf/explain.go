@@ -43,7 +43,8 @@ default; on a narrow terminal it is on the next line. Secrets are masked.`,
 	},
 	run: func(a *app, p *argv.Line) error {
 		if len(p.Words) == 0 {
-			return diag.New("which experiment?", "aiperf explain FILE [PATH…], or aiperf explain metric|check|setting|term|column NAME")
+			return diag.New("which experiment?",
+				"aiperf explain FILE [PATH…], or aiperf explain metric|check|setting|term|column NAME")
 		}
 		if kind, ok := glossary.Find(p.Words[0]); ok {
 			return a.explainWords(kind, p.Words[1:])
@@ -63,7 +64,8 @@ default; on a narrow terminal it is on the next line. Secrets are masked.`,
 // the copy of its file alone would give is another experiment.
 func (a *app) explainResult(dir string, p *argv.Line) error {
 	if len(p.Assigns) > 0 {
-		return diag.New(dir+": was measured already", "flags change an experiment: aiperf explain "+filepath.Join(dir, resultdir.SourceName+".cue")+" FLAGS")
+		return diag.New(dir+": was measured already", "flags change an experiment: aiperf explain "+
+			filepath.Join(dir, resultdir.SourceName+".cue")+" FLAGS")
 	}
 	b, err := os.ReadFile(filepath.Join(dir, resultdir.ResolvedName))
 	if err != nil {
@@ -81,7 +83,8 @@ func (a *app) explainResult(dir string, p *argv.Line) error {
 		p.Words[i+1] = path
 	}
 	for _, line := range kept.Origins {
-		if len(p.Words) == 1 || slices.ContainsFunc(p.Words[1:], func(path string) bool { return settingIn(line, path) }) {
+		if len(p.Words) == 1 || slices.ContainsFunc(p.Words[1:],
+			func(path string) bool { return settingIn(line, path) }) {
 			fmt.Fprintln(a.Out, line)
 		}
 	}
@@ -142,7 +145,10 @@ file that is an experiment it prints the file's name.
 			a.warn(note)
 		}
 		if len(found) == 0 {
-			return &diag.Error{Message: name + ": no experiment here", Hint: "an experiment is a value with benchmark: schema.#Experiment & {…}"}
+			return &diag.Error{
+				Message: name + ": no experiment here",
+				Hint:    "an experiment is a value with benchmark: schema.#Experiment & {…}",
+			}
 		}
 		for _, expr := range found {
 			if expr == "" {

@@ -67,7 +67,10 @@ var exportCommand = command{
 Tables: ` + strings.Join(sinks.TableNames(), ", ") + ".",
 	flags: []argv.Switch{
 		{Name: "table", Arg: "NAME", Doc: "which table (default metrics)"},
-		{Name: "format", Arg: "FORMAT", Words: []string{"csv", "arrow", "parquet"}, Doc: "csv (default), arrow or parquet"},
+		{
+			Name: "format", Arg: "FORMAT", Words: []string{"csv", "arrow", "parquet"},
+			Doc: "csv (default), arrow or parquet",
+		},
 		{Name: "to", Arg: "WHOSE", Words: []string{"aiperf"}, Doc: "write the files that AIPerf would have written"},
 		{Name: "output", Arg: "FOLDER", Doc: "with --to: where they go (default: the directory itself)"},
 	},
@@ -94,7 +97,8 @@ Tables: ` + strings.Join(sinks.TableNames(), ", ") + ".",
 		}
 		err = sinks.Export(dir, format, table, a.Out)
 		if errors.Is(err, fs.ErrNotExist) {
-			return diag.New(dir+": no table "+table+" there", "name a result directory that aiperf run or profile finished")
+			return diag.New(dir+": no table "+table+" there",
+				"name a result directory that aiperf run or profile finished")
 		}
 		return asUsage(err)
 	},

@@ -139,6 +139,7 @@ func (a *app) allFailed(res *runner.Result) {
 		return
 	}
 	first := r.Errors[0]
-	a.complain(diag.New(fmt.Sprintf("all %s failed: %s: %s", words.Count(n.Failed, "request"), first.Kind, words.Clip(first.Message, 200)),
+	a.complain(diag.New(fmt.Sprintf("all %s failed: %s: %s", words.Count(n.Failed, "request"), first.Kind,
+		words.Clip(first.Message, 200)),
 		runner.FailedHint(a.hard, first, &res.Plan.Cells[0].Resolved.Benchmark)))
 }

@@ -23,7 +23,8 @@ func TestForeignTextIsHarmless(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
-	p := aiperf(t, dir, "profile", "-m", "demo", "-u", server.URL, "--request-count", "3", "--tokenizer", "builtin", "--artifact-dir", "out")
+	p := aiperf(t, dir, "profile", "-m", "demo", "-u", server.URL, "--request-count", "3", "--tokenizer", "builtin",
+		"--artifact-dir", "out")
 	p.wants(diag.Failed)
 	for where, text := range map[string]string{"stdout": p.out.String(), "stderr": p.err.String()} {
 		if !strings.Contains(text, "overloaded again") || strings.ContainsAny(text, "\x1b\a\u202e") {
@@ -43,7 +44,8 @@ func TestForeignFinishReasonIsHarmless(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
-	aiperf(t, dir, "profile", "-m", "demo", "-u", server.URL, "--request-count", "3", "--tokenizer", "builtin", "--artifact-dir", "out").wants(diag.OK)
+	aiperf(t, dir, "profile", "-m", "demo", "-u", server.URL, "--request-count", "3", "--tokenizer",
+		"builtin", "--artifact-dir", "out").wants(diag.OK)
 	harmlessFiles(t, filepath.Join(dir, "out"))
 	p := aiperf(t, dir, "export", "out", "--table", "requests")
 	p.wants(diag.OK)

@@ -153,7 +153,8 @@ func (h helpText) named(c command, name string) {
 
 // topics are the headings of flags: the settings', and that of a command's own file.
 func topics() []schema.Topic {
-	return append([]schema.Topic{{Name: "file", Doc: "the experiment's file, and values laid over it"}}, schema.Topics()...)
+	return append([]schema.Topic{{Name: "file", Doc: "the experiment's file, and values laid over it"}},
+		schema.Topics()...)
 }
 
 // everything lists all flags by topic.
@@ -218,7 +219,8 @@ func (h helpText) word(c command, word string) error {
 		}
 	}
 	if o, ok := absent(name); ok && c.settings {
-		return diag.New("--"+name+": a flag of AIPerf that has no effect here", cmp.Or(o.Instead, "leave it out; docs/differences.md lists all such flags"))
+		return diag.New("--"+name+": a flag of AIPerf that has no effect here",
+			cmp.Or(o.Instead, "leave it out; docs/differences.md lists all such flags"))
 	}
 	own, options := c.mention(name)
 	if len(own)+len(options) > 0 {
@@ -251,7 +253,8 @@ func (c command) mention(word string) (own []argv.Switch, options []schema.Optio
 		return own, options
 	}
 	has := func(text string) bool { return strings.Contains(strings.ToLower(text), word) }
-	return having(c.flags, func(f argv.Switch) bool { return has(f.Doc) }), having(all, func(o schema.Option) bool { return has(o.Doc) || has(o.Path) })
+	return having(c.flags, func(f argv.Switch) bool { return has(f.Doc) }),
+		having(all, func(o schema.Option) bool { return has(o.Doc) || has(o.Path) })
 }
 
 func having[T any](all []T, has func(T) bool) []T {

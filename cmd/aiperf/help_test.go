@@ -99,7 +99,10 @@ func TestHelpKnowsWords(t *testing.T) {
 			}
 		}
 	}
-	for word, near := range map[string]string{"stedy": "steady", "concurency": "concurrency", "coalesed": "coalesced", "warm-up": "warmup", "xyzzyq": "names the topics"} {
+	for word, near := range map[string]string{
+		"stedy": "steady", "concurency": "concurrency", "coalesed": "coalesced",
+		"warm-up": "warmup", "xyzzyq": "names the topics",
+	} {
 		err := helpText{&bytes.Buffer{}, helpWidth}.word(profileCommand, word)
 		if err == nil || !strings.Contains(diag.Of(err).Hint, near) {
 			t.Errorf("--help %s: %v, want a hint at %s", word, err, near)

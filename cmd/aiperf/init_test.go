@@ -45,7 +45,8 @@ func TestConfigInit(t *testing.T) {
 			words = append(words, "--no-server") // what listens on this machine is not the test's
 		}
 		code, out, errs := in(t, words...)
-		if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) || c.notInTheIt != "" && strings.Contains(out, c.notInTheIt) {
+		if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) ||
+			c.notInTheIt != "" && strings.Contains(out, c.notInTheIt) {
 			t.Errorf("config %s: exit %d\n%s%s", c.line, code, out, errs)
 		}
 	}
@@ -66,7 +67,8 @@ func TestConfigInitInTheOtherLanguage(t *testing.T) {
 			t.Parallel()
 			ext := map[string]string{".cue": ".yaml", ".yaml": ".cue"}[filepath.Ext(tpl.File)]
 			file := filepath.Join(t.TempDir(), "my"+ext)
-			if code, out, errs := in(t, "config", "init", strings.TrimSuffix(tpl.File, filepath.Ext(tpl.File)), "--no-server", "-o", file); code != 0 {
+			if code, out, errs := in(t, "config", "init", strings.TrimSuffix(tpl.File, filepath.Ext(tpl.File)),
+				"--no-server", "-o", file); code != 0 {
 				t.Fatalf("exit %d\n%s%s", code, out, errs)
 			}
 			if code, out, errs := in(t, "validate", file); code != 0 {
@@ -83,7 +85,10 @@ func TestConfigInitFindsAServer(t *testing.T) {
 	t.Parallel()
 	var errs bytes.Buffer
 	a := &app{issue: t.Context(), hard: t.Context(), stdio: stdio{Err: &errs}}
-	vllm := nearby.Server{Place: nearby.Place{Port: 8000, Usually: "vLLM"}, Models: []string{"a", "b", "c", "d", "e", "f"}}
+	vllm := nearby.Server{
+		Place:  nearby.Place{Port: 8000, Usually: "vLLM"},
+		Models: []string{"a", "b", "c", "d", "e", "f"},
+	}
 	ollama := nearby.Server{Place: nearby.Place{Port: 11434, Usually: "Ollama"}, Models: []string{"llama"}}
 	for _, c := range []struct {
 		model      string
@@ -98,7 +103,8 @@ func TestConfigInitFindsAServer(t *testing.T) {
 	} {
 		errs.Reset()
 		name, url := a.nearby(c.model, c.found)
-		if name != c.name || url != c.url || !strings.Contains(errs.String(), c.said) || !strings.Contains(errs.String(), c.also) {
+		if name != c.name || url != c.url || !strings.Contains(errs.String(), c.said) ||
+			!strings.Contains(errs.String(), c.also) {
 			t.Errorf("%q, %v: %q, %q\n%s", c.model, c.found, name, url, &errs)
 		}
 	}
@@ -130,7 +136,8 @@ func TestAIPerfCommands(t *testing.T) {
 		"speed-bench-report a": "aiperf export", "validate mooncake-trace": "dataset inspect FILE", "profil -m a": "did you mean profile?",
 	} {
 		code, out, errs := in(t, strings.Fields(line)...)
-		if code != diag.Usage || out != "" || !strings.HasPrefix(errs, "aiperf: "+strings.Fields(line)[0]) || !strings.Contains(errs, want) || strings.Count(errs, "\n") != 2 {
+		if code != diag.Usage || out != "" || !strings.HasPrefix(errs, "aiperf: "+strings.Fields(line)[0]) ||
+			!strings.Contains(errs, want) || strings.Count(errs, "\n") != 2 {
 			t.Errorf("aiperf %s: exit %d, stdout %q\n%s", line, code, out, errs)
 		}
 	}
@@ -143,12 +150,17 @@ func TestPlugins(t *testing.T) {
 		"--category endpoint --name chat": "chat: ", "-a": "time_to_first_token", "metric": "Time to First Token (ms)",
 		"custom_dataset_loader": "multi_turn", "-v": "endpoint", "endpoint template": "template: can stream",
 	} {
-		if code, out, errs := in(t, append([]string{"plugins"}, strings.Fields(line)...)...); code != 0 || !strings.Contains(out, want) {
+		if code, out, errs := in(t, append([]string{"plugins"}, strings.Fields(line)...)...); code != 0 ||
+			!strings.Contains(out, want) {
 			t.Errorf("plugins %s: exit %d\n%s%s", line, code, out, errs)
 		}
 	}
-	for line, want := range map[string]string{"nonsense": "categories: ", "endpont": "did you mean endpoint?", "endpoint chatt": "did you mean chat?", "a b c": "unexpected c"} {
-		if code, _, errs := in(t, append([]string{"plugins"}, strings.Fields(line)...)...); code != diag.Usage || !strings.Contains(errs, want) {
+	for line, want := range map[string]string{
+		"nonsense": "categories: ", "endpont": "did you mean endpoint?",
+		"endpoint chatt": "did you mean chat?", "a b c": "unexpected c",
+	} {
+		if code, _, errs := in(t, append([]string{"plugins"}, strings.Fields(line)...)...); code != diag.Usage ||
+			!strings.Contains(errs, want) {
 			t.Errorf("plugins %s: exit %d\n%s", line, code, errs)
 		}
 	}

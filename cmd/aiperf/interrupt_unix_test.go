@@ -32,7 +32,10 @@ multi_run: {num_runs: 2}
 `
 
 // identity is what two measurements of one plan have in common.
-var identity = []string{"cell", "trial", "phase", "conversation_id", "turn", "isl", "osl", "osl_requested", "prompt_sha", "status"}
+var identity = []string{
+	"cell", "trial", "phase", "conversation_id", "turn", "isl",
+	"osl", "osl_requested", "prompt_sha", "status",
+}
 
 // undisturbed runs paced to its end.
 func undisturbed(t *testing.T) (requests, runs []string) {
@@ -41,7 +44,8 @@ func undisturbed(t *testing.T) (requests, runs []string) {
 	write(t, dir, "paced.yaml", paced)
 	aiperf(t, dir, "run", "paced.yaml", "--artifact-dir", "out", "--allow-invalid").wants(0)
 	out := filepath.Join(dir, "out")
-	requests, runs = rows(t, out, "requests", identity...), rows(t, out, "runs", "cell", "trial", "sent", "ok", "seed", "path")
+	requests, runs = rows(t, out, "requests", identity...), rows(t, out, "runs", "cell", "trial", "sent", "ok", "seed",
+		"path")
 	if len(requests) != 2*2*12 || len(runs) != 4 {
 		t.Fatalf("an undisturbed run has %d requests in %d runs", len(requests), len(runs))
 	}
@@ -63,7 +67,10 @@ func same(t *testing.T, out string, requests, runs []string) {
 	if m := manifest(t, out); m.Interrupted {
 		t.Error("the manifest of a completed plan says it was interrupted")
 	}
-	for _, pattern := range []string{"*.tmp", "*/*.tmp", "*/*/*/*.tmp", "stream.arrow", "*/stream.arrow", "*/*/*/stream.arrow"} {
+	for _, pattern := range []string{
+		"*.tmp", "*/*.tmp", "*/*/*/*.tmp", "stream.arrow", "*/stream.arrow",
+		"*/*/*/stream.arrow",
+	} {
 		if left, _ := filepath.Glob(filepath.Join(out, pattern)); len(left) > 0 {
 			t.Errorf("left over: %v", left)
 		}
@@ -106,7 +113,8 @@ func TestKilledAnywhereAndResumed(t *testing.T) {
 					if m.file != "" {
 						return exists(filepath.Join(out, m.file))
 					}
-					return lines(filepath.Join(out, "journal.jsonl")) >= m.events && lines(filepath.Join(out, "server_log*.jsonl")) >= m.answers
+					return lines(filepath.Join(out, "journal.jsonl")) >= m.events &&
+						lines(filepath.Join(out, "server_log*.jsonl")) >= m.answers
 				})
 				children := childrenOf(p.cmd.Process.Pid)
 				if err := p.cmd.Process.Kill(); err != nil && m.file == "" {
@@ -158,7 +166,8 @@ func TestInterrupted(t *testing.T) {
 			out := filepath.Join(dir, "out")
 			p := aiperf(t, dir, "run", "paced.yaml", "--artifact-dir", "out", "--allow-invalid")
 			at := p.until("answers of the second run", func() bool {
-				return lines(filepath.Join(out, "journal.jsonl")) >= 4 && lines(filepath.Join(out, "server_log*.jsonl")) >= 14
+				return lines(filepath.Join(out, "journal.jsonl")) >= 4 &&
+					lines(filepath.Join(out, "server_log*.jsonl")) >= 14
 			})
 			if !at {
 				t.Fatalf("ended by itself\nstderr:\n%s", &p.err)
@@ -197,7 +206,8 @@ func TestInterrupted(t *testing.T) {
 				}
 				trials += k
 			}
-			if cut := journalled(t, out, "interrupted"); trials != counted || cut == 1 && !strings.Contains(p.out.String(), "interrupted after ") {
+			if cut := journalled(t, out, "interrupted"); trials != counted || cut == 1 &&
+				!strings.Contains(p.out.String(), "interrupted after ") {
 				t.Errorf("%d trials in the cells, %d runs were done, %d cut short:\n%s", trials, counted, cut, &p.out)
 			}
 			aiperf(t, dir, "validate", "out").wants(0)
@@ -292,7 +302,8 @@ func TestInterruptedWhilePreparing(t *testing.T) {
 				file.WriteString("\"}\n")
 			}
 			write(t, dir, "prompts.jsonl", file.String())
-			p := aiperf(t, dir, "profile", "-m", "demo", "-u", "mock:?log=true", "--tokenizer", "builtin", "--input-file", "prompts.jsonl", "--request-count", "2", "--exit-codes", "full", "--artifact-dir", "out")
+			p := aiperf(t, dir, "profile", "-m", "demo", "-u", "mock:?log=true", "--tokenizer", "builtin",
+				"--input-file", "prompts.jsonl", "--request-count", "2", "--exit-codes", "full", "--artifact-dir", "out")
 			out := filepath.Join(dir, "out")
 			if !p.until("the run to begin", func() bool { return lines(filepath.Join(out, "journal.jsonl")) >= 2 }) {
 				t.Fatalf("ended by itself\nstderr:\n%s", &p.err)
@@ -369,7 +380,8 @@ func TestPipeIsReadOnce(t *testing.T) {
 		defer close(done)
 		write("pipe", `{"text":"a"}`+"\n"+`{"text":"b"}`+"\n") // which waits for its reader
 	}()
-	p := aiperfWith(t, dir, []string{"TMPDIR=" + temporary}, "profile", "-m", "demo", "-u", "mock:?ttft=1ms", "--tokenizer", "builtin", "--input-file", "pipe", "--request-count", "5", "--artifact-dir", "out")
+	p := aiperfWith(t, dir, []string{"TMPDIR=" + temporary}, "profile", "-m", "demo", "-u", "mock:?ttft=1ms",
+		"--tokenizer", "builtin", "--input-file", "pipe", "--request-count", "5", "--artifact-dir", "out")
 	p.wants(diag.OK)
 	<-done
 	b, err := os.ReadFile(filepath.Join(dir, "out", "inputs.json"))

@@ -41,7 +41,10 @@ func TestNoResultIsLostWhenKilled(t *testing.T) {
 				if round%2 == 1 {
 					more = c.then
 				}
-				return append([]string{"profile", "-m", "demo", "-u", "mock:?ttft=1ms", "--tokenizer", "builtin", "--request-count", "20", "--artifact-dir", "out"}, more...)
+				return append([]string{
+					"profile", "-m", "demo", "-u", "mock:?ttft=1ms", "--tokenizer", "builtin",
+					"--request-count", "20", "--artifact-dir", "out",
+				}, more...)
 			}
 			aiperf(t, dir, line(0)...).wants(diag.OK)
 			before := sums(t, filepath.Join(dir, "out"))
@@ -56,7 +59,8 @@ func TestNoResultIsLostWhenKilled(t *testing.T) {
 				}
 				after.Stop()
 				<-p.ended
-				whole, replaced := wholeResults(t, dir, before, c.first != nil && c.first[len(c.first)-1] == "--overwrite")
+				whole, replaced := wholeResults(t, dir, before,
+					c.first != nil && c.first[len(c.first)-1] == "--overwrite")
 				if whole == "" {
 					t.Fatalf("round %d: the results are nowhere whole\nstderr:\n%s", round, &p.err)
 				}
@@ -75,7 +79,8 @@ func sums(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || e.Name() == ".lock" || e.Name() == resultdir.LiveName || strings.HasSuffix(e.Name(), ".tmp") { // of a process, not of its results
+		if err != nil || e.IsDir() || e.Name() == ".lock" || e.Name() == resultdir.LiveName ||
+			strings.HasSuffix(e.Name(), ".tmp") { // of a process, not of its results
 			return err
 		}
 		b, err := os.ReadFile(path)
@@ -107,7 +112,8 @@ func wholeResults(t *testing.T, dir string, before map[string]string, overwrite 
 			return d, false
 		}
 	}
-	if out := filepath.Join(dir, "out"); overwrite && exists(filepath.Join(out, "manifest.json")) && !manifest(t, out).Interrupted {
+	if out := filepath.Join(dir, "out"); overwrite && exists(filepath.Join(out, "manifest.json")) &&
+		!manifest(t, out).Interrupted {
 		return out, true
 	}
 	return "", false

@@ -23,7 +23,8 @@ func manCommand() command {
 		flags: []argv.Switch{{Name: "dir", Arg: "DIR", Doc: "write the pages of all commands there"}},
 		words: func([]string) (out []string) { return completions(catalogue(), []string{""}) },
 		run: func(a *app, p *argv.Line) error {
-			all := append([]docgen.CLICommand{{Usage: "measure LLM inference servers, and say what the numbers are worth", Help: programDescription}}, cliCommands(catalogue())...)
+			all := append([]docgen.CLICommand{{Usage: "measure LLM inference servers, and say what the numbers are worth", Help: programDescription}},
+				cliCommands(catalogue())...)
 			if dir := p.Get("dir"); dir != "" {
 				return writeManual(dir, all)
 			}

@@ -25,7 +25,8 @@ func TestMockServerAlone(t *testing.T) {
 	if !ok {
 		t.Fatalf("first line %q, want listening URL", &p.out)
 	}
-	answer := ask(t, url+"/v1/chat/completions", `{"model": "tiny", "max_tokens": 3, "messages": [{"role": "user", "content": "hello"}]}`)
+	answer := ask(t, url+"/v1/chat/completions",
+		`{"model": "tiny", "max_tokens": 3, "messages": [{"role": "user", "content": "hello"}]}`)
 	var got struct {
 		Usage struct {
 			Completion int `json:"completion_tokens"`

@@ -68,7 +68,8 @@ func TestRunIntoHead(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("aiperf", "profile", "-m", "m", "-u", "mock:?ttft=1ms&itl=0ms", "--request-count", "4", "--artifact-dir", "out")
+	cmd := exec.Command("aiperf", "profile", "-m", "m", "-u", "mock:?ttft=1ms&itl=0ms",
+		"--request-count", "4", "--artifact-dir", "out")
 	var said bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, w, &said
 	err = cmd.Run()

@@ -52,7 +52,11 @@ func (a *app) readPipes(p *argv.Line) error {
 		}
 		name, err := a.copied(path)
 		if err != nil {
-			return &diag.Error{Place: "--input-file", Message: path + ": " + err.Error(), Hint: "is there room for a copy of it in " + os.TempDir() + "? (TMPDIR names another place)", Cause: err}
+			return &diag.Error{
+				Place: "--input-file", Message: path + ": " + err.Error(),
+				Hint:  "is there room for a copy of it in " + os.TempDir() + "? (TMPDIR names another place)",
+				Cause: err,
+			}
 		}
 		*at = schema.Assign(at.Path, name, at.Origin)
 	}

@@ -170,7 +170,10 @@ func parseShare(place, s string) (float64, error) {
 		v /= 100
 	}
 	if err != nil || !(v > 0 && v < 1) {
-		return 0, &diag.Error{Place: place, Message: fmt.Sprintf("%q is not a share between 0 and 1", s), Hint: "5% or 0.05"}
+		return 0, &diag.Error{
+			Place: place, Message: fmt.Sprintf("%q is not a share between 0 and 1", s),
+			Hint: "5% or 0.05",
+		}
 	}
 	return v, nil
 }

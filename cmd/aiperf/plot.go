@@ -125,7 +125,8 @@ func (a *app) autoPlot(plan *sweep.Plan, res *runner.Result) error {
 	}
 	why := "the charts could not be drawn: " + err.Error()
 	if artifacts.PlotRequired {
-		return &diag.Error{Code: diag.Failed, Message: why, Hint: "the results are complete: aiperf plot " + words.Line(res.Dir) + " tries again", Cause: err}
+		return &diag.Error{Code: diag.Failed, Message: why, Hint: "the results are complete: aiperf plot " +
+			words.Line(res.Dir) + " tries again", Cause: err}
 	}
 	a.warn(why)
 	return nil
@@ -240,7 +241,8 @@ func (a *app) plot(p *argv.Line, dirs []string) error {
 	if len(drawn) == 0 {
 		return diag.New("plot: no chart could be drawn", "the lines above say what each one lacks")
 	}
-	fmt.Fprintf(a.Out, "\nSaved %s to: %s\nLogs: %s\n", words.Count(len(drawn), "plot"), out, filepath.Join(out, plotLog))
+	fmt.Fprintf(a.Out, "\nSaved %s to: %s\nLogs: %s\n", words.Count(len(drawn), "plot"), out,
+		filepath.Join(out, plotLog))
 	return listed(d, dirs[0], out, drawn, lines)
 }
 

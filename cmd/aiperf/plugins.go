@@ -34,15 +34,24 @@ func kindsOfParts() []kindOfPart {
 			}
 			return out
 		}},
-		{"custom-dataset-loader", "formats of dataset files: dataset.format", func() [][2]string { return named(format.Formats()) }},
-		{"arrival-pattern", "how gaps between requests are drawn: --arrival-pattern", func() [][2]string { return named(choices("arrival-pattern")) }},
+		{
+			"custom-dataset-loader", "formats of dataset files: dataset.format",
+			func() [][2]string { return named(format.Formats()) },
+		},
+		{
+			"arrival-pattern", "how gaps between requests are drawn: --arrival-pattern",
+			func() [][2]string { return named(choices("arrival-pattern")) },
+		},
 		{"metric", "tags for slos, gates and tables", func() (out [][2]string) {
 			for _, m := range metrics.Catalogue() {
 				out = append(out, [2]string{m.Tag, strings.TrimSuffix(m.Header+" ("+m.Unit+")", " ()")})
 			}
 			return out
 		}},
-		{"data-exporter", "formats of the tables: tables.formats", func() [][2]string { return named(sinks.Formats()) }},
+		{
+			"data-exporter", "formats of the tables: tables.formats",
+			func() [][2]string { return named(sinks.Formats()) },
+		},
 		{"analyzer", "checks behind the verdict: verdict.ID", verdict.Describe},
 	}
 }

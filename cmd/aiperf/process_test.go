@@ -57,7 +57,8 @@ func aiperfWith(t *testing.T, dir string, env []string, args ...string) *process
 	t.Helper()
 	p := &process{t: t, cmd: exec.Command("aiperf", args...), ended: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, &p.out, &p.err
-	p.cmd.Env = append(os.Environ(), "HF_HOME="+filepath.Join(dir, "no-hub"), "HF_HUB_CACHE=") // what this machine has fetched is not the test's
+	// what this machine has fetched is not the test's
+	p.cmd.Env = append(os.Environ(), "HF_HOME="+filepath.Join(dir, "no-hub"), "HF_HUB_CACHE=")
 	p.cmd.Env = append(p.cmd.Env, env...)
 	p.cmd.SysProcAttr = ownGroup()
 	p.run()

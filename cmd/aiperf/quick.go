@@ -47,8 +47,14 @@ them. Without --limit a good request has its first token after 500 ms and a
 token every 50 ms, or twice what the idle server takes.`,
 	flags: []argv.Switch{
 		{Name: "budget", Arg: "TIME", Topic: "load", Doc: "time for everything, such as 60s or 10m (default 5m)"},
-		{Name: "limit", Arg: "LIMIT", Many: true, Topic: "load", Doc: `limit of a good request, as in "time_to_first_token < 300" (ms)`},
-		{Name: "report", Arg: "KIND", Words: []string{"html", "none"}, Topic: "results", Doc: "html (default): write report.html at the end; none: do not"},
+		{
+			Name: "limit", Arg: "LIMIT", Many: true, Topic: "load",
+			Doc: `limit of a good request, as in "time_to_first_token < 300" (ms)`,
+		},
+		{
+			Name: "report", Arg: "KIND", Words: []string{"html", "none"}, Topic: "results",
+			Doc: "html (default): write report.html at the end; none: do not",
+		},
 		setFlag, progressFlag, outputFlag, lenient,
 	},
 	settings: true,
@@ -72,7 +78,8 @@ type quickly struct {
 
 func (a *app) quick(p *argv.Line) error {
 	if len(p.Words) > 0 {
-		return diag.New("quick: unexpected "+p.Words[0], cmp.Or(p.Before[0], "-u URL names the server; aiperf run FILE runs an experiment"))
+		return diag.New("quick: unexpected "+p.Words[0],
+			cmp.Or(p.Before[0], "-u URL names the server; aiperf run FILE runs an experiment"))
 	}
 	asJSON, err := wantJSON(p)
 	if err != nil {
@@ -91,7 +98,8 @@ func (a *app) quick(p *argv.Line) error {
 		return err
 	}
 	l := q.ask.Fit(first)
-	a.note(fmt.Sprintf("looks at %s users, each request with %d tokens in%s", words.And(texts(quick.Levels())), l.ISL, map[bool]string{true: fmt.Sprintf(" and %d out", l.OSL)}[q.ask.Text]))
+	a.note(fmt.Sprintf("looks at %s users, each request with %d tokens in%s", words.And(texts(quick.Levels())), l.ISL,
+		map[bool]string{true: fmt.Sprintf(" and %d out", l.OSL)}[q.ask.Text]))
 	res, err := q.look("levels", q.ask.Levels(first, l))
 	if err != nil {
 		return err
@@ -132,7 +140,8 @@ func (q *quickly) question() (err error) {
 	for _, as := range q.p.Assigns {
 		q.ask.SLOs = q.ask.SLOs || strings.HasPrefix(as.Path, "benchmark.slos")
 		if strings.HasPrefix(as.Path, "benchmark.phases") {
-			return diag.New(as.Origin.Where+": quick chooses the load itself", "leave it out; aiperf run, with search in the experiment, takes it")
+			return diag.New(as.Origin.Where+": quick chooses the load itself",
+				"leave it out; aiperf run, with search in the experiment, takes it")
 		}
 	}
 	if q.ask.SLOs && q.ask.Where != nil {
@@ -142,7 +151,8 @@ func (q *quickly) question() (err error) {
 	q.ask.Type = cmp.Or(said("benchmark.endpoint.type"), q.ask.Type)
 	spec, ok := endpoint.Lookup(q.ask.Type)
 	if ok && (!spec.TakesText || spec.Ready || spec.Needs != 0 || spec.Ranks) {
-		return diag.New("quick: makes texts, and "+q.ask.Type+" takes something else", "aiperf run, with search in the experiment")
+		return diag.New("quick: makes texts, and "+q.ask.Type+" takes something else",
+			"aiperf run, with search in the experiment")
 	}
 	if ok {
 		q.ask.Streams, q.ask.Text = spec.CanStream, spec.ProducesTokens
@@ -163,7 +173,8 @@ func (q *quickly) question() (err error) {
 func checkLimit(text string) error {
 	l, ok := schema.ParseLimit(text)
 	if !ok {
-		return diag.New(fmt.Sprintf("--limit: %q: expected one metric of a request and its limit", words.Clip(text, 80)), `such as "time_to_first_token < 500"`)
+		return diag.New(fmt.Sprintf("--limit: %q: expected one metric of a request and its limit",
+			words.Clip(text, 80)), `such as "time_to_first_token < 500"`)
 	}
 	m, known := metrics.Lookup(l.Tag)
 	if !known || !m.PerRequest() {
@@ -174,7 +185,8 @@ func checkLimit(text string) error {
 		return e
 	}
 	if l.Above != m.LargerIsBetter {
-		return diag.New(fmt.Sprintf("--limit: %q: the sign is the wrong way round", text), fmt.Sprintf("write %s %s %g", l.Tag, map[bool]string{true: ">", false: "<"}[m.LargerIsBetter], l.Value))
+		return diag.New(fmt.Sprintf("--limit: %q: the sign is the wrong way round", text),
+			fmt.Sprintf("write %s %s %g", l.Tag, map[bool]string{true: ">", false: "<"}[m.LargerIsBetter], l.Value))
 	}
 	return nil
 }
@@ -186,7 +198,8 @@ func budget(text string) (time.Duration, error) {
 		d, err = time.Duration(n*float64(time.Second)), nil
 	}
 	if err != nil || d < quick.Least || d > quick.Most {
-		return 0, diag.New(fmt.Sprintf("--budget: expected a time from %s to %s, got %s", words.Span(quick.Least), words.Span(quick.Most), text), "60s, or 5m")
+		return 0, diag.New(fmt.Sprintf("--budget: expected a time from %s to %s, got %s",
+			words.Span(quick.Least), words.Span(quick.Most), text), "60s, or 5m")
 	}
 	return d, nil
 }
@@ -198,7 +211,8 @@ func (q *quickly) find(found []nearby.Server) error {
 		for _, p := range nearby.Places() {
 			ports = append(ports, strconv.Itoa(p.Port))
 		}
-		return diag.New("no inference server lists models on this machine (ports "+words.And(ports)+")", "name one with -u URL, or try the built-in one: aiperf quick -u mock:")
+		return diag.New("no inference server lists models on this machine (ports "+words.And(ports)+")",
+			"name one with -u URL, or try the built-in one: aiperf quick -u mock:")
 	}
 	s := found[0]
 	q.ask.URL = s.URL()
@@ -238,7 +252,8 @@ func (q *quickly) place() error {
 		}
 	}
 	without := *q.p // the file is to run anywhere
-	without.Assigns = slices.DeleteFunc(slices.Clone(q.p.Assigns), func(as schema.Assignment) bool { return as.Path == "benchmark.artifacts.dir" })
+	without.Assigns = slices.DeleteFunc(slices.Clone(q.p.Assigns),
+		func(as schema.Assignment) bool { return as.Path == "benchmark.artifacts.dir" })
 	q.p = &without
 	if q.dir == "" {
 		q.dir = unused(filepath.Join("results", "quick-"+time.Now().UTC().Format("20060102T150405Z")))
@@ -288,7 +303,8 @@ func (q *quickly) other(res *runner.Result) string {
 	}
 	rep := res.Reports[res.Outcomes[0].Run.ID]
 	if rep == nil || !slices.ContainsFunc(rep.Errors, func(e verdict.ErrorCount) bool {
-		return slices.Contains([]int64{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, int64(e.HTTP))
+		return slices.Contains([]int64{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented},
+			int64(e.HTTP))
 	}) {
 		return ""
 	}
@@ -359,10 +375,14 @@ func (q *quickly) tidy(name string) {
 }
 
 // search writes the experiment of the search, carries it out and says what it found.
-func (q *quickly) search(first quick.Look, levels []quick.Look, l quick.Lengths, left time.Duration, asJSON bool) error {
+func (q *quickly) search(
+	first quick.Look, levels []quick.Look, l quick.Lengths, left time.Duration, asJSON bool,
+) error {
 	c := q.ask.Search(first, levels, l, left)
 	if c.Needs > 0 {
-		return &diag.Error{Code: diag.Invalid, Message: "the server is too slow for a search within " + words.Span(q.ask.Budget), Hint: fmt.Sprintf("--budget %.0fm, or shorter answers with --osl", math.Ceil(c.Needs.Minutes()))}
+		return &diag.Error{Code: diag.Invalid, Message: "the server is too slow for a search within " +
+			words.Span(q.ask.Budget), Hint: fmt.Sprintf("--budget %.0fm, or shorter answers with --osl",
+			math.Ceil(c.Needs.Minutes()))}
 	}
 	_, doc, err := q.expanded("quick", c.Text)
 	if err != nil {
@@ -373,8 +393,10 @@ func (q *quickly) search(first quick.Look, levels []quick.Look, l quick.Lengths,
 		return err
 	}
 	file := filepath.Join(q.dir, "quick.cue")
-	head := fmt.Sprintf("// How many users %s at %s serves within limits: made by aiperf quick --budget %s.\n//\n//\taiperf run %s\n", q.ask.Model, q.shown(), words.Span(q.ask.Budget), file)
-	if err := errors.Join(atomicfile.Write(file, append([]byte(head), text...)), os.Remove(filepath.Join(q.dir, "quick.yaml"))); err != nil {
+	head := fmt.Sprintf("// How many users %s at %s serves within limits: made by aiperf quick --budget %s.\n//\n//\taiperf run %s\n",
+		q.ask.Model, q.shown(), words.Span(q.ask.Budget), file)
+	if err := errors.Join(atomicfile.Write(file, append([]byte(head), text...)),
+		os.Remove(filepath.Join(q.dir, "quick.yaml"))); err != nil {
 		return written(err)
 	}
 	hidden := compat.Secrets(doc.Said())
@@ -399,7 +421,8 @@ func (q *quickly) search(first quick.Look, levels []quick.Look, l quick.Lengths,
 		opt.Latest = filepath.Join("results", "latest")
 	}
 	opt.Page = q.p.Get("report") != "none"
-	q.note(fmt.Sprintf("searches from %s on, in about %s of %s", words.Count(c.Low, "user"), words.Count(c.Probes, "probe"), words.Span(c.Length)))
+	q.note(fmt.Sprintf("searches from %s on, in about %s of %s", words.Count(c.Low, "user"),
+		words.Count(c.Probes, "probe"), words.Span(c.Length)))
 	end := q.showProgress(doc, plan, q.p, &opt)
 	opt.Say = func(line string) { q.note(line) }
 	res, err := runner.Run(q.issue, q.hard, plan, opt)
@@ -421,7 +444,10 @@ func (q *quickly) answer(res *runner.Result, idle quick.Look, file string, asJSO
 	}
 	r := res.Report()
 	r.Width = screenWidth(q.Out)
-	what := report.Quick{Server: q.shown(), Idle: idle, File: file, Chosen: q.ask.Where == nil && !q.ask.SLOs, Limit: limitAt(res)}
+	what := report.Quick{
+		Server: q.shown(), Idle: idle, File: file, Chosen: q.ask.Where == nil && !q.ask.SLOs,
+		Limit: limitAt(res),
+	}
 	if asJSON {
 		return q.writeDoc(struct {
 			Answer []string `json:"answer"`

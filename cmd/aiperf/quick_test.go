@@ -14,7 +14,10 @@ import (
 // what to do.
 func TestQuickFindsAServer(t *testing.T) {
 	t.Parallel()
-	vllm := nearby.Server{Place: nearby.Place{Port: 8000, Usually: "vLLM"}, Models: []string{"${OPENAI_API_KEY}", "{{ x }}", "a", "b"}}
+	vllm := nearby.Server{
+		Place:  nearby.Place{Port: 8000, Usually: "vLLM"},
+		Models: []string{"${OPENAI_API_KEY}", "{{ x }}", "a", "b"},
+	}
 	ollama := nearby.Server{Place: nearby.Place{Port: 11434, Usually: "Ollama"}, Models: []string{"llama"}}
 	for _, c := range []struct {
 		found            []nearby.Server
@@ -42,7 +45,10 @@ func TestQuickFindsAServer(t *testing.T) {
 			t.Errorf("%v: %v, %s, %s\n%s", c.found, err, q.ask.URL, q.ask.Model, notes.String())
 		}
 	}
-	for text, want := range map[string]time.Duration{"60s": time.Minute, "90": 90 * time.Second, "5m": 5 * time.Minute, "19s": 0, "25h": 0, "soon": 0, "NaN": 0, "-60": 0} {
+	for text, want := range map[string]time.Duration{
+		"60s": time.Minute, "90": 90 * time.Second, "5m": 5 * time.Minute,
+		"19s": 0, "25h": 0, "soon": 0, "NaN": 0, "-60": 0,
+	} {
 		if got, err := budget(text); got != want || (err == nil) != (want > 0) {
 			t.Errorf("--budget %s: %s, %v", text, got, err)
 		}

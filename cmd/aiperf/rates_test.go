@@ -113,7 +113,10 @@ func ratesOfRecords(t *testing.T, dir string, limit float64) map[string]float64 
 		}
 	}
 	s := at(window.End).Sub(at(window.Start)).Seconds()
-	return map[string]float64{"request_throughput": requests / s, "output_token_throughput": tokens / s, "goodput": good / s}
+	return map[string]float64{
+		"request_throughput": requests / s, "output_token_throughput": tokens / s,
+		"goodput": good / s,
+	}
 }
 
 // summaryRates are those that AIPerf's summary says.
@@ -160,9 +163,13 @@ func ratesOfTable(t *testing.T, dir string, limit float64) (full, steady map[str
 		}
 		return out
 	}
-	full = rates(number(t, run["window_start_ns"]), number(t, run["window_end_ns"]), func(float64, float64) float64 { return 1 })
+	full = rates(number(t, run["window_start_ns"]), number(t, run["window_end_ns"]),
+		func(float64, float64) float64 { return 1 })
 	from, to := number(t, run["steady_start_ns"]), number(t, run["steady_end_ns"])
-	steady = rates(from, to, func(sent, end float64) float64 { return max(0, min(end, to)-max(sent, from)) / (end - sent) })
+	steady = rates(from, to, func(sent, end float64) float64 {
+		return max(0,
+			min(end, to)-max(sent, from)) / (end - sent)
+	})
 	return full, steady
 }
 

@@ -50,7 +50,8 @@ func TestRecipe(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			words := strings.NewReplacer("http://localhost:8000", build, "http://localhost:8001", c.candidate).Replace(recipe(t)) +
+			words := strings.NewReplacer("http://localhost:8000", build,
+				"http://localhost:8001", c.candidate).Replace(recipe(t)) +
 				" --set 'sweep.parameters.rate=[40]' --set benchmark.phases.profiling.requests=40 --set multi_run.num_runs=4 --ui none"
 			if !strings.Contains(words, c.candidate) {
 				t.Fatalf("the step has other addresses: %s", words)

@@ -119,7 +119,8 @@ func TestRefusals(t *testing.T) {
 	for _, c := range refusals {
 		t.Run(c.name, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			words := append(strings.Fields("profile -m demo -u mock: --tokenizer builtin --artifact-dir out"), strings.Fields(c.args)...)
+			words := append(strings.Fields("profile -m demo -u mock: --tokenizer builtin --artifact-dir out"),
+				strings.Fields(c.args)...)
 			code := run(t.Context(), t.Context(), words, stdio{strings.NewReader(""), &out, &errs})
 			first, rest, _ := strings.Cut(errs.String(), "\n")
 			if code != diag.Usage || out.Len() > 0 || !strings.Contains(first, c.said) {
@@ -154,12 +155,14 @@ func TestFormatsThatNeedFFmpeg(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out, errs bytes.Buffer
-			code := run(t.Context(), t.Context(), strings.Fields(command+" --tokenizer builtin "+c.args), stdio{strings.NewReader(""), &out, &errs})
+			code := run(t.Context(), t.Context(), strings.Fields(command+" --tokenizer builtin "+c.args),
+				stdio{strings.NewReader(""), &out, &errs})
 			first, rest, _ := strings.Cut(errs.String(), "\n")
 			switch {
 			case c.said == "" && code != diag.OK:
 				t.Errorf("%s %s: exit code %d, %q", command, c.args, code, errs.String())
-			case c.said != "" && (code != diag.Usage || first != c.said || !strings.HasPrefix(rest, "  hint: install FFmpeg")):
+			case c.said != "" && (code != diag.Usage || first != c.said ||
+				!strings.HasPrefix(rest, "  hint: install FFmpeg")):
 				t.Errorf("%s %s: exit code %d, said %q", command, c.args, code, errs.String())
 			}
 		}

@@ -71,10 +71,16 @@ func (a *app) reportFinished(res *runner.Result, asJSON bool) error {
 // measured, or which list of plots, which must be drawn, cannot be read.
 func outlets(plan *sweep.Plan, p *argv.Line, dir string) error {
 	if err := writable(p.Get("junit")); err != nil {
-		return &diag.Error{Place: "--junit", Message: err.Error(), Hint: "name a file in a folder that is there and that you may write to", Cause: err}
+		return &diag.Error{
+			Place: "--junit", Message: err.Error(),
+			Hint: "name a file in a folder that is there and that you may write to", Cause: err,
+		}
 	}
 	if err := writable(os.Getenv(jobSummary)); err != nil {
-		return &diag.Error{Message: jobSummary + ": " + err.Error(), Hint: "this variable of the environment names the file that a workflow shows: unset it, or name one that can be written", Cause: err}
+		return &diag.Error{
+			Message: jobSummary + ": " + err.Error(),
+			Hint:    "this variable of the environment names the file that a workflow shows: unset it, or name one that can be written", Cause: err,
+		}
 	}
 	if a := plan.Cells[0].Resolved.Benchmark.Artifacts; !a.AutoPlot || !a.PlotRequired {
 		return nil

@@ -28,15 +28,33 @@ import (
 var measureFlags = []argv.Switch{
 	setFlag, exprFlag, tagFlag, pkgFlag,
 	{Name: "resume", Topic: "trials", Doc: "continue an unfinished plan"},
-	{Name: "redo", Arg: "CELL/TRIAL", Many: true, Topic: "trials", Doc: "with --resume: measure this run again; trials count from 1, as in 0/3 or concurrency_4/3"},
-	{Name: "keep-streams", Topic: "trials", Doc: "keep the records of each run as they were written, so that --redo can replace a run later"},
+	{
+		Name: "redo", Arg: "CELL/TRIAL", Many: true, Topic: "trials",
+		Doc: "with --resume: measure this run again; trials count from 1, as in 0/3 or concurrency_4/3",
+	},
+	{
+		Name: "keep-streams", Topic: "trials",
+		Doc: "keep the records of each run as they were written, so that --redo can replace a run later",
+	},
 	{Name: "dry-run", Topic: "file", Doc: "show what would run; send nothing"},
-	{Name: "report", Arg: "KIND", Words: []string{"html", "none"}, Topic: "results", Doc: "html (default): write report.html at the end; none: do not"},
-	{Name: "console", Arg: "WHOSE", Words: consoles, Topic: "results", Doc: "what stdout shows: our screen (ours), AIPerf's tables (aiperf), or both"},
-	{Name: "exit-codes", Arg: "WHOSE", Words: []string{"aiperf", "full"}, Topic: "results", Doc: "aiperf: end with 0 or 1; full: with 3 and 4 too"},
+	{
+		Name: "report", Arg: "KIND", Words: []string{"html", "none"}, Topic: "results",
+		Doc: "html (default): write report.html at the end; none: do not",
+	},
+	{
+		Name: "console", Arg: "WHOSE", Words: consoles, Topic: "results",
+		Doc: "what stdout shows: our screen (ours), AIPerf's tables (aiperf), or both",
+	},
+	{
+		Name: "exit-codes", Arg: "WHOSE", Words: []string{"aiperf", "full"}, Topic: "results",
+		Doc: "aiperf: end with 0 or 1; full: with 3 and 4 too",
+	},
 	{Name: "junit", Arg: "FILE", Topic: "results", Doc: "write gates as JUnit test cases"},
 	{Name: "allow-hooks", Topic: "file", Doc: "run the commands that the experiment names (endpoint.flip)"},
-	{Name: "allow-download", Topic: "file", Doc: "download published data sets, tokenizers and CUE modules that are not on this machine"},
+	{
+		Name: "allow-download", Topic: "file",
+		Doc: "download published data sets, tokenizers and CUE modules that are not on this machine",
+	},
 	progressFlag, outputFlag, lenient, strict,
 }
 
@@ -74,7 +92,10 @@ of AIPerf. A list with commas, as in --concurrency 1,4,16, measures each value.
   aiperf profile -m MODEL -u mock: --concurrency 1,4,16 --num-profile-runs 5
   aiperf profile -f config.yaml --isl 512 --osl 64`,
 	flags: append(slices.Clone(measureFlags),
-		argv.Switch{Name: "config", Short: "f", Arg: "FILE", Topic: "file", Doc: "experiment file; flags change its values"},
+		argv.Switch{
+			Name: "config", Short: "f", Arg: "FILE", Topic: "file",
+			Doc: "experiment file; flags change its values",
+		},
 		argv.Switch{Name: "overwrite", Topic: "results", Doc: "delete old results instead of moving them to DIR.1"}),
 	settings: true, files: true,
 	often: []section{
@@ -85,7 +106,8 @@ of AIPerf. A list with commas, as in --concurrency 1,4,16, measures each value.
 	},
 	run: func(a *app, p *argv.Line) error {
 		if len(p.Words) > 0 {
-			return diag.New("profile: unexpected "+p.Words[0], cmp.Or(p.Before[0], "flags that take several values take the words after them; a file is given with --config"))
+			return diag.New("profile: unexpected "+p.Words[0], cmp.Or(p.Before[0],
+				"flags that take several values take the words after them; a file is given with --config"))
 		}
 		return a.measure("profile", p.Get("config"), p)
 	},
@@ -154,7 +176,8 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 	if err != nil {
 		return measureError(err)
 	}
-	if err := errors.Join(words.err, a.report(result, asJSON, words.ours), publish(result, p.Get("junit"))); err != nil {
+	if err := errors.Join(words.err, a.report(result, asJSON, words.ours),
+		publish(result, p.Get("junit"))); err != nil {
 		return err
 	}
 	if err := a.autoPlot(plan, result); err != nil {
@@ -164,7 +187,10 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 }
 
 func shownStep(s runner.Step) report.Step {
-	return report.Step{Run: s.Run, Index: s.Index, Total: s.Total, Why: s.Why, Stand: s.Stand, Skipped: s.Skipped, Done: s.Report != nil, Err: s.Err}
+	return report.Step{
+		Run: s.Run, Index: s.Index, Total: s.Total, Why: s.Why, Stand: s.Stand,
+		Skipped: s.Skipped, Done: s.Report != nil, Err: s.Err,
+	}
 }
 
 // asked is the word that the experiment says at path, "" when nobody said one:
@@ -192,15 +218,19 @@ func saidAt(doc *schema.Document, path string) schema.Said {
 }
 
 // options says where results go and what is kept of the command line.
-func (a *app) options(command, file string, doc *schema.Document, plan *sweep.Plan, p *argv.Line) (runner.Options, error) {
+func (a *app) options(
+	command, file string, doc *schema.Document, plan *sweep.Plan, p *argv.Line,
+) (runner.Options, error) {
 	exe, err := self()
 	if err != nil {
 		return runner.Options{}, err
 	}
 	opt := runner.Options{
-		Resume: p.Has("resume"), KeepStreams: p.Has("keep-streams"), MoveAside: command == "profile" && !p.Has("resume"), Overwrite: p.Has("overwrite"), SourceName: file, Exe: exe, Version: version,
-		CommandLine: argv.Masked(command, os.Args, schema.Options()), AllowInvalid: plan.Experiment.AllowInvalid, AllowHooks: p.Has("allow-hooks"),
-		Page: p.Get("report") != "none", AIPerf: wantsTheirs(command, doc, plan),
+		Resume: p.Has("resume"), KeepStreams: p.Has("keep-streams"), MoveAside: command == "profile" &&
+			!p.Has("resume"), Overwrite: p.Has("overwrite"), SourceName: file, Exe: exe, Version: version,
+		CommandLine: argv.Masked(command, os.Args, schema.Options()), AllowInvalid: plan.Experiment.AllowInvalid,
+		AllowHooks: p.Has("allow-hooks"),
+		Page:       p.Get("report") != "none", AIPerf: wantsTheirs(command, doc, plan),
 	}
 	opt.Source, opt.SourceEnding = doc.Copy()
 	var origins bytes.Buffer
@@ -223,20 +253,27 @@ func wantsTheirs(command string, doc *schema.Document, plan *sweep.Plan) bool {
 	if said := plan.Cells[0].Resolved.Benchmark.Artifacts.AIPerf; said != nil {
 		return *said
 	}
-	return command == "profile" || slices.ContainsFunc(saidAt(doc, "benchmark.artifacts").Fields, func(s schema.Said) bool {
-		return s.Origin.Source != schema.ByDefault && !slices.Contains([]string{"dir", "auto_plot", "plot_required"}, s.Name)
-	})
+	return command == "profile" || slices.ContainsFunc(saidAt(doc, "benchmark.artifacts").Fields,
+		func(s schema.Said) bool {
+			return s.Origin.Source != schema.ByDefault &&
+				!slices.Contains([]string{"dir", "auto_plot", "plot_required"},
+					s.Name)
+		})
 }
 
 // redone are the runs that are to be measured again.
 func redone(plan *sweep.Plan, said []string, resume bool) (runs []sweep.Run, err error) {
 	if len(said) > 0 && !resume {
-		return nil, diag.New("--redo: nothing is continued", "add --resume: it keeps the runs that are not measured again")
+		return nil, diag.New("--redo: nothing is continued",
+			"add --resume: it keeps the runs that are not measured again")
 	}
 	for _, s := range said {
 		run, err := plan.Find(s)
 		if err != nil {
-			return nil, &diag.Error{Place: "--redo", Message: err.Error(), Hint: "CELL/TRIAL: a cell as aiperf plan FILE --cells lists it, a trial from 1 on"}
+			return nil, &diag.Error{
+				Place: "--redo", Message: err.Error(),
+				Hint: "CELL/TRIAL: a cell as aiperf plan FILE --cells lists it, a trial from 1 on",
+			}
 		}
 		runs = append(runs, run)
 	}
@@ -248,7 +285,8 @@ func redone(plan *sweep.Plan, said []string, resume bool) (runs []sweep.Run, err
 // run takes the newest unfinished directory of this experiment. latest is the link that
 // shall lead to it, "" for a directory that was named.
 func resultDir(command string, doc *schema.Document, plan *sweep.Plan, p *argv.Line) (dir, latest string, err error) {
-	named := slices.ContainsFunc(p.Assigns, func(as schema.Assignment) bool { return as.Path == "benchmark.artifacts.dir" })
+	named := slices.ContainsFunc(p.Assigns,
+		func(as schema.Assignment) bool { return as.Path == "benchmark.artifacts.dir" })
 	dir = plan.Cells[0].Resolved.Benchmark.Artifacts.Dir
 	switch {
 	case named && dir == "":
@@ -258,7 +296,8 @@ func resultDir(command string, doc *schema.Document, plan *sweep.Plan, p *argv.L
 	case command == "profile":
 		return filepath.Join(dir, plan.ArtifactName()), "", nil
 	}
-	base, latest := filepath.Join("results", cmp.Or(sweep.FolderName(plan.Name), "experiment")), filepath.Join("results", "latest")
+	base, latest := filepath.Join("results", cmp.Or(sweep.FolderName(plan.Name), "experiment")),
+		filepath.Join("results", "latest")
 	if p.Has("resume") {
 		if d := resultdir.Unfinished(base+"-*", plan.Hash); d != "" {
 			return d, latest, nil

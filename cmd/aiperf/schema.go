@@ -61,7 +61,8 @@ func (a *app) vendorSchema(dir string) error {
 	}
 	fmt.Fprintf(a.Out, "%s: cue vet -c FILE.cue works here now; docs/editors.md shows what editors do with it\n", dir)
 	if home != dir {
-		fmt.Fprintf(a.Out, "  the package is in %s, the module that the folder belongs to\n", filepath.Join(home, "cue.mod"))
+		fmt.Fprintf(a.Out, "  the package is in %s, the module that the folder belongs to\n",
+			filepath.Join(home, "cue.mod"))
 	}
 	return nil
 }
@@ -71,7 +72,8 @@ func (a *app) publishSchema(dir string) error {
 	if err := written(err); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Out, "%s: the schema as a CUE module; cd %s && cue mod publish %s pushes it to $CUE_REGISTRY\n", dir, dir, version)
+	fmt.Fprintf(a.Out, "%s: the schema as a CUE module; cd %s && cue mod publish %s pushes it to $CUE_REGISTRY\n", dir,
+		dir, version)
 	return nil
 }
 

@@ -117,7 +117,8 @@ func (a *app) interrupted(c *console) (end func()) {
 			"Press Ctrl-C again to stop at once; requests in flight are then lost.", ""))
 	})
 	second := context.AfterFunc(a.hard, func() {
-		fmt.Fprint(a.Err, "\n", aiperfiles.Panel("Force Quit", "", "FORCE QUIT", "", "Stopping without waiting for answers.", ""))
+		fmt.Fprint(a.Err, "\n", aiperfiles.Panel("Force Quit", "", "FORCE QUIT", "",
+			"Stopping without waiting for answers.", ""))
 	})
 	return func() { first(); second() }
 }
@@ -167,7 +168,10 @@ func (c *console) table(run sweep.Run, dir string) error {
 
 // progressFlag chooses what other programs read; people's screens are chosen by
 // --ui.
-var progressFlag = argv.Switch{Name: "progress", Arg: "FORMAT", Words: []string{"json"}, Topic: "results", Doc: "json: one line per event on stderr, no screen"}
+var progressFlag = argv.Switch{
+	Name: "progress", Arg: "FORMAT", Words: []string{"json"}, Topic: "results",
+	Doc: "json: one line per event on stderr, no screen",
+}
 
 // showProgress lets a person, or a program, see how the plan goes. The function
 // it returns ends that.
@@ -178,7 +182,8 @@ func (a *app) showProgress(doc *schema.Document, plan *sweep.Plan, p *argv.Line,
 	}
 	events := live.NewEvents(lines, len(plan.Runs))
 	events.File(filepath.Join(opt.Dir, resultdir.LiveName))
-	lives, steps, ends := []func(loadgen.Snapshot){events.Snapshot}, []func(runner.Step){tell(events)}, []func(){events.Close}
+	lives, steps, ends := []func(loadgen.Snapshot){events.Snapshot}, []func(runner.Step){tell(events)},
+		[]func(){events.Close}
 	ui := asked(doc, "benchmark.runtime.ui")
 	switch {
 	case lines != nil || ui == "none":
@@ -292,7 +297,8 @@ file system too.
 			return diag.New(err.Error(), "name a directory that aiperf run or profile fills")
 		}
 		out, ok := a.Out.(*quietPipe)
-		if file, isFile := outFile(out, ok); !p.Has("once") && isFile && a.onTerminal() && term.IsTerminal(int(file.Fd())) {
+		if file, isFile := outFile(out, ok); !p.Has("once") && isFile &&
+			a.onTerminal() && term.IsTerminal(int(file.Fd())) {
 			return w.Watch(a.issue, os.Stdin, file)
 		}
 		return live.Frame(a.Out, w.State(), time.Now(), screenWidth(a.Out), 30, live.Cells, live.NoKeys)

@@ -137,7 +137,8 @@ func cmdCompared(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: compared PROGRAM ARG…")
 	}
 	if got := diag.Code(execute(ts, args)); got != diag.OK && got != diag.Missed && got != diag.Invalid {
-		ts.Fatalf("%s: exit code %d, want %d, %d or %d", strings.Join(args, " "), got, diag.OK, diag.Missed, diag.Invalid)
+		ts.Fatalf("%s: exit code %d, want %d, %d or %d", strings.Join(args, " "), got, diag.OK, diag.Missed,
+			diag.Invalid)
 	}
 }
 
@@ -178,7 +179,8 @@ func checkTables(dir string) error {
 	for format, magic := range map[string]string{"parquet": "PAR1", "arrow": "ARROW1", "csv": "experiment,"} {
 		for _, name := range tableNames {
 			path := filepath.Join(dir, name+"."+format)
-			if slices.Contains([]string{"metrics", "chunks", "checks"}, name) && format != "parquet" || name == "requests" && format == "arrow" { // only where somebody asks for it
+			if slices.Contains([]string{"metrics", "chunks", "checks"}, name) && format != "parquet" ||
+				name == "requests" && format == "arrow" { // only where somebody asks for it
 				continue
 			}
 			f, err := os.Open(path)
@@ -292,11 +294,13 @@ func withoutModel(status int, served ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if strings.HasSuffix(r.URL.Path, "/models") {
-			fmt.Fprintf(w, `{"object":"list","data":[{"id":%q,"object":"model"},{"id":%q,"object":"model"}]}`, served[0], served[1])
+			fmt.Fprintf(w, `{"object":"list","data":[{"id":%q,"object":"model"},{"id":%q,"object":"model"}]}`,
+				served[0], served[1])
 			return
 		}
 		w.WriteHeader(status)
-		fmt.Fprintf(w, `{"error":{"message":"The model demo does not exist.","type":"NotFoundError","code":%d}}`, status)
+		fmt.Fprintf(w, `{"error":{"message":"The model demo does not exist.","type":"NotFoundError","code":%d}}`,
+			status)
 	}
 }
 
@@ -405,7 +409,10 @@ func cmdOffline(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 1 {
 		ts.Fatalf("usage: offline PROGRAM ARG…")
 	}
-	got := diag.Code(execute(ts, append([]string{"unshare", networkNamespace(), "sh", "-c", loopbackUp + ` && exec "$@"`, "sh"}, args...)))
+	got := diag.Code(execute(ts, append([]string{
+		"unshare", networkNamespace(), "sh", "-c",
+		loopbackUp + ` && exec "$@"`, "sh",
+	}, args...)))
 	if (got == diag.OK || got == diag.Invalid) == neg {
 		ts.Fatalf("%s: exit code %d", strings.Join(args, " "), got)
 	}

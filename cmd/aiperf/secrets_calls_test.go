@@ -66,32 +66,36 @@ var _ encoding.CodecV2 = wire{}
 func TestNoCanaryOfGRPC(t *testing.T) {
 	t.Parallel()
 	var asked, told atomic.Int64
-	server := grpc.NewServer(grpc.ForceServerCodecV2(wire{}), grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
-		md, _ := metadata.FromIncomingContext(stream.Context())
-		var in []byte
-		if err := stream.RecvMsg(&in); err != nil {
-			return err
-		}
-		_, body, err := rpc.DecodeRequest(in)
-		if err != nil {
-			return err
-		}
-		echo := strings.Join(strings.Fields(fmt.Sprint(map[string][]string(md))), " ") + " " + string(body)
-		if strings.Contains(echo, "canary-header-1") && strings.Contains(echo, "Token canary-env-1") && strings.Contains(echo, "canary-key-1") && strings.Contains(echo, "canary-axis-") {
-			told.Add(1)
-		}
-		_ = stream.SetHeader(metadata.Pairs("x-echo", echo))
-		stream.SetTrailer(metadata.Pairs("x-echo-end", echo))
-		if asked.Add(1)%2 == 0 {
-			return status.Error(codes.PermissionDenied, echo)
-		}
-		quoted, _ := json.Marshal(echo)
-		answer, err := rpc.EncodeAnswer([]byte(`{"model_name":`+string(quoted)+`,"id":`+string(quoted)+`,"outputs":[{"name":"text_output","datatype":"BYTES","shape":[1],"data":[`+string(quoted)+`]}],"parameters":{"triton_final_response":true,"note":`+string(quoted)+`}}`), true)
-		if err != nil {
-			return err
-		}
-		return stream.SendMsg(&answer)
-	}))
+	server := grpc.NewServer(grpc.ForceServerCodecV2(wire{}),
+		grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+			md, _ := metadata.FromIncomingContext(stream.Context())
+			var in []byte
+			if err := stream.RecvMsg(&in); err != nil {
+				return err
+			}
+			_, body, err := rpc.DecodeRequest(in)
+			if err != nil {
+				return err
+			}
+			echo := strings.Join(strings.Fields(fmt.Sprint(map[string][]string(md))), " ") + " " + string(body)
+			if strings.Contains(echo, "canary-header-1") && strings.Contains(echo, "Token canary-env-1") &&
+				strings.Contains(echo, "canary-key-1") && strings.Contains(echo, "canary-axis-") {
+				told.Add(1)
+			}
+			_ = stream.SetHeader(metadata.Pairs("x-echo", echo))
+			stream.SetTrailer(metadata.Pairs("x-echo-end", echo))
+			if asked.Add(1)%2 == 0 {
+				return status.Error(codes.PermissionDenied, echo)
+			}
+			quoted, _ := json.Marshal(echo)
+			answer, err := rpc.EncodeAnswer([]byte(`{"model_name":`+string(quoted)+`,"id":`+string(quoted)+
+				`,"outputs":[{"name":"text_output","datatype":"BYTES","shape":[1],"data":[`+string(quoted)+
+				`]}],"parameters":{"triton_final_response":true,"note":`+string(quoted)+`}}`), true)
+			if err != nil {
+				return err
+			}
+			return stream.SendMsg(&answer)
+		}))
 	at, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +143,10 @@ func TestNoCanaryOfFlips(t *testing.T) {
 		user, password, _ := r.BasicAuth()
 		echo := fmt.Sprintf("%s %s %s:%s %v", r.URL, body, user, password, r.Header)
 		n := flips.Add(1)
-		for _, secrets := range []string{"canary-path-1 canary-query-1 canary-admin-1 canary-own-1 canary-body-1 canary-note-1 canary-list-1 canary-nested-1", "canary-token-1 canary-admin-1"} {
+		for _, secrets := range []string{
+			"canary-path-1 canary-query-1 canary-admin-1 canary-own-1 canary-body-1 canary-note-1 canary-list-1 canary-nested-1",
+			"canary-token-1 canary-admin-1",
+		} {
 			all := true
 			for _, s := range strings.Fields(secrets) {
 				all = all && strings.Contains(echo, s)
@@ -156,9 +163,11 @@ func TestNoCanaryOfFlips(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"error":{"message":%s}}`, quoted)
 	}))
 	t.Cleanup(server.Close)
-	wantCanariesNowhere(t, strings.ReplaceAll(flipCanaries, "HOST", strings.TrimPrefix(server.URL, "http://")), []string{
-		"CANARY_PATH=canary-path-1", "CANARY_ADMIN=canary-admin-1", "CANARY_NOTE=canary-note-1", "CANARY_LIST=canary-list-1", "CANARY_TOKEN=canary-token-1",
-	}, 20, "path-1", "query-1", "admin-1", "own-1", "body-1", "note-1", "list-1", "nested-1", "password-1", "token-1")
+	wantCanariesNowhere(t, strings.ReplaceAll(flipCanaries, "HOST", strings.TrimPrefix(server.URL, "http://")),
+		[]string{
+			"CANARY_PATH=canary-path-1", "CANARY_ADMIN=canary-admin-1", "CANARY_NOTE=canary-note-1", "CANARY_LIST=canary-list-1", "CANARY_TOKEN=canary-token-1",
+		}, 20, "path-1", "query-1", "admin-1", "own-1", "body-1", "note-1", "list-1", "nested-1", "password-1",
+		"token-1")
 	if flips.Load() < 4 || told.Load() != flips.Load() {
 		t.Errorf("%d of %d flips had the real values", told.Load(), flips.Load())
 	}

@@ -29,7 +29,8 @@ func TestSecretsAreNowhere(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Set-Cookie", r.Header.Get("Authorization"))
 		w.WriteHeader(http.StatusForbidden)
-		_, _ = w.Write([]byte(`{"error":{"message":"no: ` + r.Header.Get("Authorization") + " " + r.Header.Get("X-Team-Auth") + " " + r.URL.String() + `"}}`))
+		_, _ = w.Write([]byte(`{"error":{"message":"no: ` + r.Header.Get("Authorization") + " " +
+			r.Header.Get("X-Team-Auth") + " " + r.URL.String() + `"}}`))
 	}))
 	t.Cleanup(server.Close) // after the parallel parts
 	host := strings.TrimPrefix(server.URL, "http://")
@@ -42,9 +43,19 @@ func TestSecretsAreNowhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			secrets := []string{"sk/key+in=flag", "pass/in+url", "key-in-query", "team-in-header", "pass/in+header", basic, "sig-in-query", "key-in-body", "pass-in-body"}
-			for _, more := range [][]string{{"--export-level", "raw", "--export-http-trace", "-vv"}, {"--dry-run"}, {"--dry-run", "-o", "json"}} {
-				args := append([]string{"profile", "-m", "demo", "--request-count", "2", "--tokenizer", "builtin", "--artifact-dir", "out"}, more...)
+			secrets := []string{
+				"sk/key+in=flag", "pass/in+url", "key-in-query", "team-in-header", "pass/in+header",
+				basic, "sig-in-query", "key-in-body", "pass-in-body",
+			}
+			for _, more := range [][]string{
+				{"--export-level", "raw", "--export-http-trace", "-vv"},
+				{"--dry-run"},
+				{"--dry-run", "-o", "json"},
+			} {
+				args := append([]string{
+					"profile", "-m", "demo", "--request-count", "2", "--tokenizer",
+					"builtin", "--artifact-dir", "out",
+				}, more...)
 				p := aiperf(t, dir, append(args, words...)...)
 				p.wants(0, diag.Failed)
 				wantNone(t, "the screen", p.out.String()+p.err.String(), secrets)
@@ -57,7 +68,10 @@ func TestSecretsAreNowhere(t *testing.T) {
 func wantNone(t *testing.T, where, text string, secrets []string) {
 	t.Helper()
 	for _, s := range secrets {
-		for _, form := range []string{s, url.QueryEscape(s), base64.StdEncoding.EncodeToString([]byte(s)), base64.RawURLEncoding.EncodeToString([]byte(s))} {
+		for _, form := range []string{
+			s, url.QueryEscape(s), base64.StdEncoding.EncodeToString([]byte(s)),
+			base64.RawURLEncoding.EncodeToString([]byte(s)),
+		} {
 			if strings.Contains(text, form) {
 				t.Errorf("%s shows %s", where, form)
 			}
@@ -155,7 +169,10 @@ func TestProxyPasswordIsNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	secrets := []string{"canary-proxy-1", base64.StdEncoding.EncodeToString([]byte("user-1:canary-proxy-1"))}
-	p := aiperfWith(t, dir, []string{"HTTP_PROXY=" + strings.Replace(proxy.URL, "//", "//user-1:canary-proxy-1@", 1), "http_proxy=", "NO_PROXY=", "no_proxy="}, "run", "e.yaml", "--artifact-dir", "out", "-vv")
+	p := aiperfWith(t, dir, []string{
+		"HTTP_PROXY=" + strings.Replace(proxy.URL, "//", "//user-1:canary-proxy-1@", 1),
+		"http_proxy=", "NO_PROXY=", "no_proxy=",
+	}, "run", "e.yaml", "--artifact-dir", "out", "-vv")
 	p.wants(diag.Failed)
 	wantNone(t, "the screen", p.out.String()+p.err.String(), secrets)
 	if told.Load() == 0 {
@@ -173,11 +190,15 @@ func TestNoCanaryAnywhere(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		echo := r.URL.String() + " " + string(body)
-		for _, name := range []string{"X-Foo", "X_internal", "Cookie", "X-Env", "X-Variable", "X-Jwt", "X-Axis", "Authorization"} {
+		for _, name := range []string{
+			"X-Foo", "X_internal", "Cookie", "X-Env", "X-Variable", "X-Jwt", "X-Axis",
+			"Authorization",
+		} {
 			echo += " " + name + ": " + r.Header.Get(name)
 			w.Header().Add("X-Echo", r.Header.Get(name))
 		}
-		if strings.Contains(echo, "canary-header-1") && strings.Contains(echo, "canary-env-1") && strings.Contains(echo, "v canary-variable-1") && strings.Contains(echo, "/canary-path-1") {
+		if strings.Contains(echo, "canary-header-1") && strings.Contains(echo, "canary-env-1") &&
+			strings.Contains(echo, "v canary-variable-1") && strings.Contains(echo, "/canary-path-1") {
 			told.Add(1)
 		}
 		quoted, _ := json.Marshal(echo)

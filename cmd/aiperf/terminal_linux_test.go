@@ -93,7 +93,8 @@ func (p *pseudo) size(columns, rows int) {
 	p.mu.Lock()
 	p.screen.size(columns, rows)
 	p.mu.Unlock()
-	if err := unix.IoctlSetWinsize(int(p.ours.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(columns), Row: uint16(rows)}); err != nil {
+	if err := unix.IoctlSetWinsize(int(p.ours.Fd()), unix.TIOCSWINSZ,
+		&unix.Winsize{Col: uint16(columns), Row: uint16(rows)}); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -201,7 +202,8 @@ func TestKilledWhileDrawing(t *testing.T) {
 			write(t, dir, "steady.yaml", steady)
 			line, keys := "aiperf run steady.yaml --artifact-dir out", "q drain"
 			if command == "watch" {
-				write(t, filepath.Join(dir), "plan.lock.json", `{"name":"demo","trials":1,"cells":[{"id":"a","label":"concurrency=1"}],"runs":[{"id":"a-t0","cell":"a","trial":0}]}`)
+				write(t, filepath.Join(dir), "plan.lock.json",
+					`{"name":"demo","trials":1,"cells":[{"id":"a","label":"concurrency=1"}],"runs":[{"id":"a-t0","cell":"a","trial":0}]}`)
 				line, keys = "aiperf watch .", "q leave"
 			}
 			p := openTerminal(t, 80, 24, nil, dir, `sh -c 'echo pid $$; exec `+line+`'; echo over; cat`)
@@ -220,7 +222,8 @@ func TestKilledWhileDrawing(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.ordinary()
-			p.until("the shell that goes on", func(*vt) bool { return strings.Contains(p.said.String(), "over") }) // on either screen
+			// on either screen
+			p.until("the shell that goes on", func(*vt) bool { return strings.Contains(p.said.String(), "over") })
 			if !p.cooked() {
 				t.Error("the terminal takes no lines")
 			}
@@ -230,7 +233,8 @@ func TestKilledWhileDrawing(t *testing.T) {
 			}
 			p.mu.Unlock()
 			p.keys("hello\n")
-			p.until("hello, typed, and said by cat", func(v *vt) bool { return strings.Contains(v.String(), "hello\nhello\n") })
+			p.until("hello, typed, and said by cat",
+				func(v *vt) bool { return strings.Contains(v.String(), "hello\nhello\n") })
 		})
 	}
 }
@@ -285,7 +289,8 @@ func TestASCIITerminal(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			write(t, dir, "short.yaml", strings.Replace(brief, "name: short", "name: kürze-±", 1))
-			p := openTerminal(t, 80, 24, []string{"LC_ALL=C"}, dir, "aiperf run short.yaml --artifact-dir out --ui "+ui+"; echo code $?")
+			p := openTerminal(t, 80, 24, []string{"LC_ALL=C"}, dir,
+				"aiperf run short.yaml --artifact-dir out --ui "+ui+"; echo code $?")
 			p.shows("code 0")
 			s := p.bytes()
 			if i := strings.IndexFunc(s, func(r rune) bool { return r > 0x7e }); i >= 0 {
@@ -304,7 +309,8 @@ func TestResizeStorm(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "steady.yaml", steady)
-	p := openTerminal(t, 80, 24, []string{"LC_ALL=C"}, dir, "aiperf run steady.yaml --artifact-dir out; echo code $?; cat")
+	p := openTerminal(t, 80, 24, []string{"LC_ALL=C"}, dir,
+		"aiperf run steady.yaml --artifact-dir out; echo code $?; cat")
 	p.shows("q drain")
 	p.shows("sent")
 	for i := range 300 {
@@ -342,18 +348,21 @@ func TestScreenInWindows(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "steady.yaml", strings.Replace(steady, "name: steady", "name: 负载", 1))
-	p := openTerminal(t, 80, 24, []string{"LC_ALL=C.UTF-8"}, dir, "aiperf run steady.yaml --artifact-dir out; echo code $?; cat")
+	p := openTerminal(t, 80, 24, []string{"LC_ALL=C.UTF-8"}, dir,
+		"aiperf run steady.yaml --artifact-dir out; echo code $?; cat")
 	for _, i := range []int{0, 1, 2, 0, 2, 1} {
 		w := windows[i]
 		p.size(w.columns, w.rows)
 		p.until(fmt.Sprintf("requests in a window of %d columns", w.columns), func(v *vt) bool {
 			lines := v.lines()
-			return strings.HasPrefix(lines[0], " 负载") && lines[len(lines)-1] == w.steers && v.shows("sent ") && v.shows("tok/s") && v.shows("no run is done yet")
+			return strings.HasPrefix(lines[0], " 负载") && lines[len(lines)-1] == w.steers && v.shows("sent ") &&
+				v.shows("tok/s") && v.shows("no run is done yet")
 		})
 		p.mu.Lock()
 		lines := p.screen.lines()
 		p.mu.Unlock()
-		if !strings.HasSuffix(lines[0], "s") && !strings.Contains(lines[0], "left") { // the time since the beginning, and how long it still takes
+		// the time since the beginning, and how long it still takes
+		if !strings.HasSuffix(lines[0], "s") && !strings.Contains(lines[0], "left") {
 			t.Errorf("%d columns: the first line is %q", w.columns, lines[0])
 		}
 		if !strings.HasSuffix(lines[1], " so far") {
@@ -382,7 +391,8 @@ func TestResizedIsAsOpened(t *testing.T) {
 		t.Fatalf("run ended with %d: %s", code, made.err.String())
 	}
 	open := func(i int) *pseudo {
-		return openTerminal(t, windows[i].columns, windows[i].rows, []string{"LC_ALL=C.UTF-8"}, dir, "aiperf watch out; echo over; cat")
+		return openTerminal(t, windows[i].columns, windows[i].rows, []string{"LC_ALL=C.UTF-8"}, dir,
+			"aiperf watch out; echo over; cat")
 	}
 	var fresh [][]string
 	for i := range windows {
@@ -394,7 +404,8 @@ func TestResizedIsAsOpened(t *testing.T) {
 	p := open(0)
 	for _, i := range []int{1, 2, 1, 0, 2, 0} {
 		p.size(windows[i].columns, windows[i].rows)
-		p.until(fmt.Sprintf("the screen of %d columns:\n%s\nand not", windows[i].columns, strings.Join(fresh[i], "\n")), func(v *vt) bool { return slices.Equal(v.lines(), fresh[i]) })
+		p.until(fmt.Sprintf("the screen of %d columns:\n%s\nand not", windows[i].columns, strings.Join(fresh[i], "\n")),
+			func(v *vt) bool { return slices.Equal(v.lines(), fresh[i]) })
 	}
 	p.keys("q")
 	p.ordinary()
@@ -407,10 +418,12 @@ func TestSimpleDisplayReplacesItself(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "steady.yaml", strings.Replace(steady, "name: steady", "name: "+strings.Repeat("负载", 12), 1))
-	p := openTerminal(t, 40, 24, []string{"LC_ALL=C.UTF-8"}, dir, "aiperf run steady.yaml --artifact-dir out --ui simple")
+	p := openTerminal(t, 40, 24, []string{"LC_ALL=C.UTF-8"}, dir,
+		"aiperf run steady.yaml --artifact-dir out --ui simple")
 	p.until("a display that came several times and stands once", func(v *vt) bool {
 		name := func(l string) bool { return strings.HasPrefix(l, "负载") }
-		lines := slices.DeleteFunc(append(slices.Clone(v.main.past), v.lines()...), func(l string) bool { return !name(l) })
+		lines := slices.DeleteFunc(append(slices.Clone(v.main.past), v.lines()...),
+			func(l string) bool { return !name(l) })
 		return strings.Count(p.said.String(), "\x1b[J") > 4 && len(lines) == 1
 	})
 	p.keys("\x03")

@@ -128,11 +128,15 @@ to do about it, and what it found in each cell.
 			return diag.New(dir+": "+err.Error(), "name a result directory")
 		}
 		if len(reports) == 0 {
-			return diag.New(dir+": no run has ended there: nothing to check", "the command that began it, with --resume, goes on")
+			return diag.New(dir+": no run has ended there: nothing to check",
+				"the command that began it, with --resume, goes on")
 		}
 		c := report.Checks{Plan: runner.PlanFindings(dir), All: p.Has("all"), Every: p.Has("runs")}
 		for _, r := range reports {
-			c.Runs = append(c.Runs, report.RunFindings{Cell: cmp.Or(r.Short, r.Label), Trial: r.Trial, Findings: r.Findings})
+			c.Runs = append(c.Runs, report.RunFindings{
+				Cell: cmp.Or(r.Short, r.Label), Trial: r.Trial,
+				Findings: r.Findings,
+			})
 		}
 		printed, notes, err := c.Write(a.Out)
 		if err != nil {
@@ -143,7 +147,8 @@ to do about it, and what it found in each cell.
 			if done, total, begun := resultdir.Progress(dir); begun && done < total {
 				left = fmt.Sprintf("; %d of the plan's %s have not ended well", total-done, words.Count(total, "run"))
 			}
-			fmt.Fprintf(a.Out, "%s: all checks of %s passed%s\n", filepath.Base(dir), words.Count(len(reports), "run"), left)
+			fmt.Fprintf(a.Out, "%s: all checks of %s passed%s\n", filepath.Base(dir), words.Count(len(reports), "run"),
+				left)
 		}
 		if len(notes) > 0 {
 			sentence(a.Out, "noted, without moving the verdict: "+words.And(notes)+" (--all shows what they found)")

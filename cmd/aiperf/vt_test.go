@@ -484,7 +484,8 @@ func TestVT(t *testing.T) {
 	}
 	v := newVT(10, 4)
 	_, _ = v.Write([]byte("a\x1b[5ib\x1b]52;c;eA==\a\x1b[?47h\x1bZ\x0e"))
-	if want := []string{`"\x1b[5i"`, `"\x1b]52;c;eA==\a"`, `"\x1b[?47h"`, `"\x1bZ"`, `"\x0e"`}; !slices.Equal(v.strange, want) {
+	if want := []string{`"\x1b[5i"`, `"\x1b]52;c;eA==\a"`, `"\x1b[?47h"`, `"\x1bZ"`, `"\x0e"`}; !slices.Equal(v.strange,
+		want) {
 		t.Errorf("strange are %v, want %v", v.strange, want)
 	}
 	_, _ = v.Write([]byte("\x1b[?25l\x1b[?1049h\x1b[?2004h\x1b[?2004l"))

@@ -66,7 +66,10 @@ func replay(t *testing.T, s scenario) string {
 		t.Skip("no python3")
 	}
 	dir := t.TempDir()
-	server := exec.Command(py, append([]string{filepath.Join(repository(t), "testdata", "tools", "recserver.py"), "--log", filepath.Join(dir, "server.jsonl")}, s.ServerArgs...)...)
+	server := exec.Command(py, append([]string{
+		filepath.Join(repository(t), "testdata", "tools", "recserver.py"),
+		"--log", filepath.Join(dir, "server.jsonl"),
+	}, s.ServerArgs...)...)
 	out, err := server.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -211,7 +214,8 @@ func (c *comparison) keys(where string, ours, theirs []string, ordered bool) {
 		}
 	}
 	common := func(a, b []string) string {
-		return strings.Join(slices.DeleteFunc(slices.Clone(a), func(k string) bool { return !slices.Contains(b, k) }), " ")
+		return strings.Join(slices.DeleteFunc(slices.Clone(a), func(k string) bool { return !slices.Contains(b, k) }),
+			" ")
 	}
 	if a, b := common(ours, theirs), common(theirs, ours); ordered && a != b {
 		c.Errorf("%s: order\n%s\nAIPerf's\n%s", where, a, b)
@@ -279,7 +283,8 @@ func (c *comparison) metric(where, tag string, ours, theirs []byte) {
 		c.Errorf("%s: count %s, AIPerf's %s", where, a["count"], t["count"])
 	}
 	// in slices it is chance which request is where
-	if slices.Contains(exact, tag) && !strings.Contains(where, "timeslices") && compact(c.T, ours) != compact(c.T, theirs) {
+	if slices.Contains(exact, tag) && !strings.Contains(where, "timeslices") &&
+		compact(c.T, ours) != compact(c.T, theirs) {
 		c.Errorf("%s: %s\nAIPerf's %s", where, ours, theirs)
 	}
 }
@@ -300,10 +305,14 @@ func (c *comparison) values(where string, ours, theirs []byte) {
 	for path, want := range b {
 		got, ok := a[path]
 		switch {
-		case strings.Contains(path, "endpoint.headers.") && ok && strings.Contains(got, "<redacted>"): // docs/differences.md: values of unknown headers are masked
+		case strings.Contains(path, "endpoint.headers.") && ok && strings.Contains(got, "<redacted>"):
+			// docs/differences.md: values of unknown headers are masked
 		case !ok:
 			c.Errorf("%s%s: absent, AIPerf's %s", where, path, want)
-		case got != want && !slices.Contains([]string{".endpoint.urls.0", ".artifacts.dir", ".tokenizer.name", ".cfg.endpoint.urls.0", ".cfg.artifacts.dir", ".cfg.tokenizer.name"}, path):
+		case got != want && !slices.Contains([]string{
+			".endpoint.urls.0", ".artifacts.dir", ".tokenizer.name",
+			".cfg.endpoint.urls.0", ".cfg.artifacts.dir", ".cfg.tokenizer.name",
+		}, path):
 			c.Errorf("%s%s: %s, AIPerf's %s", where, path, got, want)
 		}
 	}
@@ -371,7 +380,8 @@ func (c *comparison) document(where string, ours, theirs []byte) {
 			c.Errorf("%s: %s is not AIPerf's", where, path)
 			continue
 		}
-		if last := path[strings.LastIndexByte(path, '.')+1:]; strings.HasSuffix(last, "_count") || strings.HasPrefix(last, "phase_") || strings.HasPrefix(last, "metrics_") || last == "profiling_index" {
+		if last := path[strings.LastIndexByte(path, '.')+1:]; strings.HasSuffix(last, "_count") ||
+			strings.HasPrefix(last, "phase_") || strings.HasPrefix(last, "metrics_") || last == "profiling_index" {
 			if got != want {
 				c.Errorf("%s%s: %s, AIPerf's %s", where, path, got, want)
 			}
@@ -456,7 +466,10 @@ func (c *comparison) raw(where string, ours, theirs []byte) {
 			c.Errorf("%s: no %s", where, path)
 		}
 	}
-	for _, same := range []string{".status", ".payload.model", ".payload.stream", ".payload.max_completion_tokens", ".request_headers.X-Session-Affinity", ".responses.11.packets.0.value"} {
+	for _, same := range []string{
+		".status", ".payload.model", ".payload.stream", ".payload.max_completion_tokens",
+		".request_headers.X-Session-Affinity", ".responses.11.packets.0.value",
+	} {
 		if a[same] != b[same] {
 			c.Errorf("%s%s: %s, AIPerf's %s", where, same, a[same], b[same])
 		}

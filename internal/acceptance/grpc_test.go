@@ -19,7 +19,8 @@ func TestGRPCAgainstAnotherLibrary(t *testing.T) {
 	url := strings.Replace(server.url, "http:", "grpc:", 1)
 	measured := func(args ...string) []map[string]string {
 		dir := filepath.Join(t.TempDir(), "out")
-		measure(t, append(args, "-u", url, "--tokenizer", "builtin", "--artifact-dir", dir, "--request-count", "6", "--concurrency", "2",
+		measure(t, append(args, "-u", url, "--tokenizer", "builtin", "--artifact-dir", dir,
+			"--request-count", "6", "--concurrency", "2",
 			"--isl", "6", "--osl", "5", "-H", "Team: blue")...)
 		return table(t, dir, "requests")
 	}
@@ -40,7 +41,10 @@ func TestGRPCAgainstAnotherLibrary(t *testing.T) {
 		}
 	}
 	check(profile("demo"), map[string]string{"status": "ok", "http_status": "200", "ttft_ms": "", "osl": "*"})
-	check(profile("demo", "--streaming"), map[string]string{"status": "ok", "ttft_ms": "*", "osl": "*", "finish_reason": "final"})
+	check(profile("demo", "--streaming"), map[string]string{
+		"status": "ok", "ttft_ms": "*", "osl": "*",
+		"finish_reason": "final",
+	})
 	// Every second request names a model that is not there.
 	half := func(rows []map[string]string) (absent []map[string]string) {
 		for _, row := range rows {
@@ -50,7 +54,10 @@ func TestGRPCAgainstAnotherLibrary(t *testing.T) {
 		}
 		return absent
 	}
-	check(half(profile("demo,absent", "--streaming")), map[string]string{"status": "parse_error", "error_kind": "server_error", "error_message": "unknown model 'absent'"})
+	check(half(profile("demo,absent", "--streaming")), map[string]string{
+		"status":     "parse_error",
+		"error_kind": "server_error", "error_message": "unknown model 'absent'",
+	})
 	check(half(profile("demo,absent")), map[string]string{
 		"status": "http_error", "http_status": "404", "error_kind": "grpc_notfound", "error_message": "Request for unknown model: 'absent' is not found",
 	})

@@ -74,11 +74,13 @@ func TestHeadroomBeforeARun(t *testing.T) {
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
 			err := cmd.Run()
 			var exit *exec.ExitError
-			if code := cmd.ProcessState.ExitCode(); code != c.exit && code != 4 || err != nil && !errors.As(err, &exit) { // 4: this machine is busy
+			if code := cmd.ProcessState.ExitCode(); code != c.exit && code != 4 || err != nil &&
+				!errors.As(err, &exit) { // 4: this machine is busy
 				t.Fatalf("exit %d (%v), want %d\n%s%s", code, err, c.exit, &stdout, &stderr)
 			}
 			if c.exit == 2 {
-				if said := stderr.String(); !strings.Contains(said, "this machine can drive") || !strings.Contains(said, "--allow-invalid") {
+				if said := stderr.String(); !strings.Contains(said, "this machine can drive") ||
+					!strings.Contains(said, "--allow-invalid") {
 					t.Errorf("refused with\n%s", said)
 				}
 				if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
@@ -107,7 +109,8 @@ func calibrated(t *testing.T, home string, perCPU int64) {
 	words := strings.Fields(string(out)) // aiperf version 1.2.3
 	c := runner.Calibration{
 		Version: words[len(words)-1], Cores: runtime.GOMAXPROCS(0), When: time.Now(),
-		Short: runner.Trial{Requests: perCPU, Seconds: 1, CPU: 1}, Streams: runner.Trial{Requests: 1, Chunks: perCPU, Seconds: 1, CPU: 1},
+		Short:   runner.Trial{Requests: perCPU, Seconds: 1, CPU: 1},
+		Streams: runner.Trial{Requests: 1, Chunks: perCPU, Seconds: 1, CPU: 1},
 	}
 	b, err := json.Marshal(c)
 	if err == nil {

@@ -44,7 +44,8 @@ func TestInputsAreWhatIsSent(t *testing.T) {
 			t.Parallel()
 			url, sent := recorded(t)
 			dir := filepath.Join(t.TempDir(), "out")
-			args := strings.Fields("profile -m demo --tokenizer builtin --concurrency 2 --ui none --artifact-dir " + dir + " -u " + url)
+			args := strings.Fields("profile -m demo --tokenizer builtin --concurrency 2 --ui none --artifact-dir " +
+				dir + " -u " + url)
 			measure(t, append(args, strings.Fields(c.words)...)...)
 			var inputs struct {
 				Data []struct{ Payloads []json.RawMessage }

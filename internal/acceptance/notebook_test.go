@@ -72,7 +72,8 @@ func oneLiners(t *testing.T) []string {
 	_, after, _ := strings.Cut(string(b), "```python\n")
 	block, _, _ := strings.Cut(after, "```")
 	found := strings.Split(strings.TrimSpace(block), "\n")
-	if len(found) != 3 || !strings.Contains(found[0], "pandas") || !strings.Contains(found[1], "polars") || !strings.Contains(found[2], "duckdb") {
+	if len(found) != 3 || !strings.Contains(found[0], "pandas") || !strings.Contains(found[1], "polars") ||
+		!strings.Contains(found[2], "duckdb") {
 		t.Fatalf("README.md: want one line each for pandas, polars and duckdb, got %q", found)
 	}
 	for i, l := range found {
@@ -117,7 +118,8 @@ func TestOneLiners(t *testing.T) {
 		}
 		of := single.pooled(t, column)[fmt.Sprint(c.Point["concurrency"])]
 		for stat, q := range map[string]float64{"p50": 0.5, "p99": 0.99} {
-			same(t, c.Label+": "+stat+" of the console", c.Metrics["time_to_first_token"][stat].Mean, stats.Quantile(of, q))
+			same(t, c.Label+": "+stat+" of the console", c.Metrics["time_to_first_token"][stat].Mean,
+				stats.Quantile(of, q))
 		}
 	}
 }
@@ -202,7 +204,8 @@ func same(t *testing.T, what string, got any, want float64) {
 func TestNotebook(t *testing.T) {
 	t.Parallel()
 	python(t)
-	d := quickstart(t, 1, "--isl", "64", "--set", `gates=["time_to_first_token.p99 < 250", "error_rate == 0", "output_token_throughput > 1e6"]`)
+	d := quickstart(t, 1, "--isl", "64", "--set",
+		`gates=["time_to_first_token.p99 < 250", "error_rate == 0", "output_token_throughput > 1e6"]`)
 	var got struct {
 		Latency map[string]map[string]float64
 		Gates   []map[string]bool

@@ -54,7 +54,8 @@ func TestNotebookOnATrace(t *testing.T) {
 	t.Parallel()
 	python(t, "notebooks")
 	d := desk{dir: t.TempDir(), packages: []string{"notebooks"}}
-	d.result = run(t, "examples/experiments/trace.yaml", "--artifact-dir", filepath.Join(d.dir, "results", "trace-1"), "--set", "allow_invalid=true")
+	d.result = run(t, "examples/experiments/trace.yaml", "--artifact-dir", filepath.Join(d.dir, "results", "trace-1"),
+		"--set", "allow_invalid=true")
 	if got := d.notebook(t, "trace_replay.ipynb"); got.Requests != 24 || got.Exact != 1 {
 		t.Errorf("%d requests, %v of them with the length asked for; want 24 and all", got.Requests, got.Exact)
 	}

@@ -32,7 +32,8 @@ func TestStoppedClient(t *testing.T) {
 	if f := check(t, rep, "hiccup"); !f.Noted {
 		doubts = append(doubts, fmt.Sprintf("stopped for %v: %s", away, f.Line()))
 	}
-	if longest := stoodStill(rep); longest < 0.9*ms(int64(away)) { // or it had just finished measuring: only a quiet machine stops it in time
+	// or it had just finished measuring: only a quiet machine stops it in time
+	if longest := stoodStill(rep); longest < 0.9*ms(int64(away)) {
 		doubts = append(doubts, fmt.Sprintf("stopped for %v: longest hiccup %v ms", away, longest))
 	}
 	judge(t, doubts)
@@ -65,7 +66,10 @@ func starve(t *testing.T, h hardship) (*runner.RunReport, []string) {
 	t.Helper()
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out")
-	doubts := witnessed(t, "mock:?ttft=20ms&itl=5ms&jitter=0.3", true, []string{"--streaming", "--concurrency", "4", "--request-count", "48"}, dir, func(args []string) {
+	doubts := witnessed(t, "mock:?ttft=20ms&itl=5ms&jitter=0.3", true, []string{
+		"--streaming", "--concurrency", "4",
+		"--request-count", "48",
+	}, dir, func(args []string) {
 		cmd := exec.Command(built(t), args...)
 		var said bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &said, &said

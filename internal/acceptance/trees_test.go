@@ -28,7 +28,8 @@ func TestTreesAgainstServersLog(t *testing.T) {
 	if err := os.WriteFile(path, []byte(agents), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	measure(t, "profile", "-m", "demo", "-u", "mock:?ttft=5ms&itl=1ms&jitter=0.5&log=true", "--streaming", "--tokenizer", "builtin",
+	measure(t, "profile", "-m", "demo", "-u", "mock:?ttft=5ms&itl=1ms&jitter=0.5&log=true", "--streaming",
+		"--tokenizer", "builtin",
 		"--input-file", path, "--concurrency", "3", "--num-conversations", "6", "--artifact-dir", out)
 	type metadata struct {
 		RequestID    string `json:"x_request_id"`
@@ -58,7 +59,8 @@ func TestTreesAgainstServersLog(t *testing.T) {
 		of[strings.Join([]string{m.Root, m.Conversation, string(rune('0' + m.Turn))}, " ")] = e
 		byID[m.Session] = m
 		if m.Depth != depth[m.Conversation] || (m.Parent == "") != (m.Depth == 0) {
-			t.Errorf("%s has depth %d and parent %q, want depth %d", m.Conversation, m.Depth, m.Parent, depth[m.Conversation])
+			t.Errorf("%s has depth %d and parent %q, want depth %d", m.Conversation, m.Depth, m.Parent,
+				depth[m.Conversation])
 		}
 	}
 	if len(requests) != 6*7 || len(of) != len(requests) {
@@ -67,7 +69,8 @@ func TestTreesAgainstServersLog(t *testing.T) {
 	for _, m := range byID {
 		if m.Conversation != "lead" {
 			if up := byID[m.Parent]; up.Root != m.Root {
-				t.Errorf("%s is in the tree of %s, its parent %s in that of %s", m.Conversation, m.Root, up.Conversation, up.Root)
+				t.Errorf("%s is in the tree of %s, its parent %s in that of %s",
+					m.Conversation, m.Root, up.Conversation, up.Root)
 			}
 			continue
 		}
@@ -86,11 +89,13 @@ func TestTreesAgainstServersLog(t *testing.T) {
 		} {
 			was, is := of[m.Session+" "+d.earlier], of[m.Session+" "+d.later]
 			if gap := is.Recv - was.Last; gap < d.delay*1e6 {
-				t.Errorf("%s came %.3f ms after the last token of %s had left, want at least %d", d.later, float64(gap)/1e6, d.earlier, d.delay)
+				t.Errorf("%s came %.3f ms after the last token of %s had left, want at least %d",
+					d.later, float64(gap)/1e6, d.earlier, d.delay)
 			}
 		}
 	}
-	if b, err := os.ReadFile(filepath.Join(out, "summary.md")); err != nil || !strings.Contains(string(b), "replay fidelity 100 %: 7 of 7 rows sent · dependencies kept 100 %") {
+	if b, err := os.ReadFile(filepath.Join(out, "summary.md")); err != nil ||
+		!strings.Contains(string(b), "replay fidelity 100 %: 7 of 7 rows sent · dependencies kept 100 %") {
 		t.Errorf("summary.md does not say that all dependencies were kept: %v", err)
 	}
 }

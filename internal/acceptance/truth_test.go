@@ -100,7 +100,9 @@ func compareWithLog(t *testing.T, server string, stream bool, flags []string) (d
 
 // witnessed is compareWithLog where run starts the program; its results are in
 // dir/out.
-func witnessed(t *testing.T, server string, stream bool, flags []string, dir string, run func(args []string)) (doubts []string) {
+func witnessed(
+	t *testing.T, server string, stream bool, flags []string, dir string, run func(args []string),
+) (doubts []string) {
 	t.Helper()
 	log := filepath.Join(dir, "truth.jsonl")
 	child, err := mockserver.Spawn(context.Background(), built(t), server, log)
@@ -235,8 +237,10 @@ func (w *witness) summary(t *testing.T, file string) {
 	for tag, off := range w.off {
 		slices.Sort(off)
 		mid := [...]float64{stats.Quantile(off, 0), stats.Quantile(off, 0.5), stats.Quantile(off, 1)}
-		t.Logf("%-20s program − log: smallest %.4f, median %.4f, largest %.4f ms (n = %d)", tag, mid[0], mid[1], mid[2], len(off))
-		between := tag == "inter_token_latency" || tag == "time_to_second_token" // two arrivals: either may be the later
+		t.Logf("%-20s program − log: smallest %.4f, median %.4f, largest %.4f ms (n = %d)", tag, mid[0], mid[1], mid[2],
+			len(off))
+		// two arrivals: either may be the later
+		between := tag == "inter_token_latency" || tag == "time_to_second_token"
 		if math.IsNaN(mid[1]) || math.Abs(mid[1]) > atMedian {
 			w.doubt("%s: median difference %.3f ms, want at most %v", tag, mid[1], atMedian)
 		}
@@ -246,7 +250,8 @@ func (w *witness) summary(t *testing.T, file string) {
 		slices.Sort(w.told[tag])
 		var p struct{ P50, P99 float64 }
 		err := json.Unmarshal(printed[tag], &p)
-		if p50, p99 := stats.Quantile(w.told[tag], 0.5), stats.Quantile(w.told[tag], 0.99); err != nil || !near(p.P50, p50) || !near(p.P99, p99) {
+		if p50, p99 := stats.Quantile(w.told[tag], 0.5), stats.Quantile(w.told[tag], 0.99); err != nil ||
+			!near(p.P50, p50) || !near(p.P99, p99) {
 			t.Errorf("%s: p50 %v and p99 %v (%v), from its own records %v and %v", tag, p.P50, p.P99, err, p50, p99)
 		}
 	}

@@ -11,7 +11,11 @@ import (
 
 func parse(t *testing.T, line string) *argv.Line {
 	t.Helper()
-	own := []argv.Switch{{Name: "output", Short: "o", Arg: "FORMAT"}, {Name: "resume"}, {Name: "set", Arg: "PATH=VALUE", Many: true}}
+	own := []argv.Switch{
+		{Name: "output", Short: "o", Arg: "FORMAT"},
+		{Name: "resume"},
+		{Name: "set", Arg: "PATH=VALUE", Many: true},
+	}
 	p, err := argv.Parse(strings.Fields(line), own, schema.Options())
 	if err != nil {
 		t.Fatalf("%s: %v", line, err)
@@ -48,7 +52,8 @@ func TestTheLastOfASingleValuedFlagCounts(t *testing.T) {
 	if p := parse(t, "--output json --resume --resume -o text"); p.Get("output") != "text" || len(p.Notes) != 1 {
 		t.Errorf("output %q, notes %q", p.Get("output"), p.Notes)
 	}
-	if p := parse(t, "--api-key one-secret --api-key another"); len(p.Notes) != 1 || strings.Contains(p.Notes[0], "secret") {
+	if p := parse(t, "--api-key one-secret --api-key another"); len(p.Notes) != 1 ||
+		strings.Contains(p.Notes[0], "secret") {
 		t.Errorf("notes %q: one, without the values", p.Notes)
 	}
 	if p := parse(t, "--set a=1 --set b=2 --header a:1 --header b:2"); len(p.Notes) > 0 {

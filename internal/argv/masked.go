@@ -49,7 +49,8 @@ func shown(flag *schema.Option, value string) string {
 		sep = ":"
 	}
 	key, rest, _ := strings.Cut(value, sep)
-	if _, err := strconv.ParseFloat(rest, 64); err != nil && rest != "" && !strings.ContainsAny(key, "/?{ ") && secret.Name(key) {
+	if _, err := strconv.ParseFloat(rest, 64); err != nil && rest != "" && !strings.ContainsAny(key, "/?{ ") &&
+		secret.Name(key) {
 		return key + sep + secret.Mask
 	}
 	return secret.Shapes(secret.URL(value))

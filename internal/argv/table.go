@@ -156,7 +156,8 @@ func (t *Table) Unknown(name string) error {
 	for _, n := range names {
 		f, _ := t.Find(n)
 		has := strings.Split(strings.TrimPrefix(n, "--"), "-")
-		if !f.Hidden() && strings.HasPrefix(n, "--") && !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(has, w) }) {
+		if !f.Hidden() && strings.HasPrefix(n, "--") && !slices.ContainsFunc(words,
+			func(w string) bool { return !slices.Contains(has, w) }) {
 			with = append(with, n)
 			measured[n] = f.opt != nil && strings.HasPrefix(f.opt.Path, "benchmark.phases.profiling.")
 		}

@@ -90,7 +90,8 @@ func TestErrorsNameThePath(t *testing.T) {
 			t.Errorf("Write(%s) = %v, want %v", c.path, err, c.want)
 			continue
 		}
-		if m := err.Error(); !strings.HasPrefix(m, "write "+c.path+": ") || strings.Contains(m, ".tmp") || strings.Contains(m, "\n") {
+		if m := err.Error(); !strings.HasPrefix(m, "write "+c.path+": ") || strings.Contains(m, ".tmp") ||
+			strings.Contains(m, "\n") {
 			t.Errorf("Write(%s): message %q", c.path, m)
 		}
 	}

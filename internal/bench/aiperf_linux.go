@@ -37,7 +37,10 @@ func ours(j *job, tr *traffic) error {
 	var mu sync.Mutex
 	body := []byte(requestBody)
 	for range j.Conns {
-		x := &transport.Exchange{Path: "/" + j.Path, Body: body, Stream: j.Stream, Deadline: record.None, CancelAfter: record.None}
+		x := &transport.Exchange{
+			Path: "/" + j.Path, Body: body, Stream: j.Stream,
+			Deadline: record.None, CancelAfter: record.None,
+		}
 		if j.Stream {
 			x.OnEvent = func([]byte) { tr.events.Add(1) }
 		}
@@ -112,7 +115,10 @@ func engine(j *job, tr *traffic) error {
 			failed = err
 		}
 		if j.counted() && r.Status == record.OK {
-			tr.samples = append(tr.samples, sample{r.XRequestID, r.Intended + zero, r.Sent + zero, r.FirstToken + zero, r.LastToken + zero})
+			tr.samples = append(tr.samples, sample{
+				r.XRequestID, r.Intended + zero, r.Sent + zero, r.FirstToken + zero,
+				r.LastToken + zero,
+			})
 		}
 	}
 	defer work.Client.Close()
@@ -131,15 +137,21 @@ func engine(j *job, tr *traffic) error {
 func newEngineJob(j *job) (work loadgen.Job, err error) {
 	work = loadgen.Job{
 		Phases: []schema.Phase{j.phase()}, Clock: record.NewClock(), Seed: seed,
-		Endpoint: schema.Endpoint{URLs: []string{"http://" + j.Addr + "/" + j.Path}, Type: "chat", Streaming: j.Stream, Timeout: 60},
-		Models:   schema.Models{Items: []schema.Model{{Name: "m"}}},
+		Endpoint: schema.Endpoint{
+			URLs: []string{"http://" + j.Addr + "/" + j.Path}, Type: "chat", Streaming: j.Stream,
+			Timeout: 60,
+		},
+		Models: schema.Models{Items: []schema.Model{{Name: "m"}}},
 	}
 	work.Spec, _ = endpoint.Lookup("chat")
 	if work.Tokenizer, err = tokenizer.Open(tokenizer.Default); err != nil {
 		return work, err
 	}
 	isl := 16.0
-	work.Set, err = dataset.Open(schema.Dataset{Name: "main", Entries: 64, Prompts: schema.Prompts{ISL: &schema.Shape{Mean: &isl}}}, work.Tokenizer, 1, "profiling")
+	work.Set, err = dataset.Open(schema.Dataset{
+		Name: "main", Entries: 64,
+		Prompts: schema.Prompts{ISL: &schema.Shape{Mean: &isl}},
+	}, work.Tokenizer, 1, "profiling")
 	if err != nil {
 		return work, err
 	}

@@ -69,7 +69,10 @@ const seed = 11
 
 // phase is the job in the engine's terms.
 func (j *job) phase() schema.Phase {
-	p := schema.Phase{Name: "bench", Kind: "profiling", Type: "concurrency", Concurrency: j.Conns, Requests: int64(j.N), Rate: j.Rate}
+	p := schema.Phase{
+		Name: "bench", Kind: "profiling", Type: "concurrency", Concurrency: j.Conns, Requests: int64(j.N),
+		Rate: j.Rate,
+	}
 	switch {
 	case !j.open() && j.Rounds > 0:
 		p.Requests = int64(j.Rounds * j.Conns)
@@ -130,7 +133,10 @@ func client(args []string, out io.Writer) error {
 	if err := moreDescriptors(); err != nil {
 		return err
 	}
-	run := map[string]func(*job, *traffic) error{"aiperf": ours, "engine": engine, "net/http": theirs, "raw": raw}[j.Client]
+	run := map[string]func(*job, *traffic) error{
+		"aiperf": ours, "engine": engine, "net/http": theirs,
+		"raw": raw,
+	}[j.Client]
 	if run == nil {
 		return fmt.Errorf("client: no %q", j.Client)
 	}
@@ -261,7 +267,8 @@ func serverLog(addr string) (map[string]logged, error) {
 func (j *job) pauseServer() {
 	if j.PauseFor > 0 {
 		time.AfterFunc(j.PauseAt, func() {
-			if resp, err := http.Post(fmt.Sprintf("http://%s/pause/%d", j.Addr, j.PauseFor.Milliseconds()), "", nil); err == nil {
+			if resp, err := http.Post(fmt.Sprintf("http://%s/pause/%d", j.Addr, j.PauseFor.Milliseconds()), "",
+				nil); err == nil {
 				resp.Body.Close()
 			}
 		})

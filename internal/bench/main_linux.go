@@ -55,7 +55,8 @@ func bench(ctx context.Context, quick bool, only string) error {
 		return err
 	}
 	defer b.close()
-	fmt.Printf("%s, Go %s, %s/%s, %d cores, load average %s\n\n", time.Now().Format(time.DateOnly), runtime.Version()[2:], runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), loadAverage())
+	fmt.Printf("%s, Go %s, %s/%s, %d cores, load average %s\n\n", time.Now().Format(time.DateOnly),
+		runtime.Version()[2:], runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), loadAverage())
 	fmt.Println("| what | aiperf | net/http | raw epoll | aiperf ÷ net/http | aim |")
 	fmt.Println("|---|---|---|---|---|---|")
 	for _, s := range scenarios() {

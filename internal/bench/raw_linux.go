@@ -57,7 +57,8 @@ func (r *rawClient) connect() error {
 	if err != nil {
 		return err
 	}
-	r.head = fmt.Appendf(nil, "POST /%s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\nX-Request-ID: ", r.Path, len(requestBody))
+	r.head = fmt.Appendf(nil, "POST /%s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\nX-Request-ID: ",
+		r.Path, len(requestBody))
 	for range r.most() {
 		fd, err := connect(addr)
 		if err != nil {

@@ -61,7 +61,10 @@ func short(b *bencher) ([]row, error) {
 
 // burstStreams: 1,000 events in one piece.
 func burstStreams(b *bencher) ([]row, error) {
-	j := job{Path: "burst/1000", Stream: true, Events: 1000, Conns: 16, Warm: b.seconds(0.4, 0.2), Measure: b.seconds(1, 0.4)}
+	j := job{
+		Path: "burst/1000", Stream: true, Events: 1000, Conns: 16, Warm: b.seconds(0.4, 0.2),
+		Measure: b.seconds(1, 0.4),
+	}
 	o, err := b.three("aiperf", j, 3)
 	if err != nil {
 		return nil, err
@@ -90,8 +93,10 @@ func paced(b *bencher) (rows []row, err error) {
 		rows = append(rows,
 			rowOf(name+"CPU a chunk", "µs", c.aim, o, median, cpuPerEvent),
 			rowOf(name+"error of the stamps, p50", "µs", "", o, median, func(o *outcome) float64 { return o.Stamp50 }),
-			rowOf(name+"error of the stamps, p99", "µs", "≤ 15 µs", o, best, func(o *outcome) float64 { return o.Stamp99 }),
-			rowOf(name+"memory a stream, its answer so far included", "KB", "", outcomes{o[0], o[1], nil}, median, func(o *outcome) float64 { return o.KB }))
+			rowOf(name+"error of the stamps, p99", "µs", "≤ 15 µs", o, best,
+				func(o *outcome) float64 { return o.Stamp99 }),
+			rowOf(name+"memory a stream, its answer so far included", "KB", "", outcomes{o[0], o[1], nil},
+				median, func(o *outcome) float64 { return o.KB }))
 	}
 	return rows, nil
 }
@@ -106,8 +111,10 @@ func constant(b *bencher) (rows []row, err error) {
 		}
 		name := fmt.Sprintf("constant %d/s: ", rate)
 		rows = append(rows,
-			rowOf(fmt.Sprintf("%sarrivals of %d", name, n), "", "all", o, fewest, func(o *outcome) float64 { return float64(o.Requests) }),
-			rowOf(name+"arrival after its time, p50", "ms", "≤ 0.1 ms", o, median, func(o *outcome) float64 { return o.Late50 }),
+			rowOf(fmt.Sprintf("%sarrivals of %d", name, n), "", "all", o, fewest,
+				func(o *outcome) float64 { return float64(o.Requests) }),
+			rowOf(name+"arrival after its time, p50", "ms", "≤ 0.1 ms", o, median,
+				func(o *outcome) float64 { return o.Late50 }),
 			rowOf(name+"p99", "ms", "≤ 0.5 ms", o, best, func(o *outcome) float64 { return o.Late99 }))
 	}
 	return rows, nil
@@ -117,13 +124,16 @@ func constant(b *bencher) (rows []row, err error) {
 // question of numbers: by chance alone it is below 1.36/√n in 95 of 100 cases,
 // which is 0.024 for 3,200.
 func poisson(b *bencher) ([]row, error) {
-	o, err := b.three("engine", job{Path: "json", N: int(b.seconds(6.4, 1).Seconds() * 500), Rate: 500, Poisson: true}, 1)
+	o, err := b.three("engine", job{Path: "json", N: int(b.seconds(6.4, 1).Seconds() * 500), Rate: 500, Poisson: true},
+		1)
 	if err != nil {
 		return nil, err
 	}
 	return []row{
-		rowOf(fmt.Sprintf("Poisson 500/s: Kolmogorov–Smirnov D of %d gaps", o[0][0].Requests-1), "", fmt.Sprintf("< %.3f", o[0][0].Critical), o, median, func(o *outcome) float64 { return o.D }),
-		rowOf("Poisson 500/s: arrival after its time, p99", "ms", "≤ 0.5 ms", o, best, func(o *outcome) float64 { return o.Late99 }),
+		rowOf(fmt.Sprintf("Poisson 500/s: Kolmogorov–Smirnov D of %d gaps", o[0][0].Requests-1), "",
+			fmt.Sprintf("< %.3f", o[0][0].Critical), o, median, func(o *outcome) float64 { return o.D }),
+		rowOf("Poisson 500/s: arrival after its time, p99", "ms", "≤ 0.5 ms", o, best,
+			func(o *outcome) float64 { return o.Late99 }),
 	}, nil
 }
 
@@ -133,7 +143,8 @@ func burst(b *bencher) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []row{rowOf("burst of 1,000: first to last arrival", "ms", "≤ 25 ms", o, median, func(o *outcome) float64 { return o.Spread })}, nil
+	return []row{rowOf("burst of 1,000: first to last arrival", "ms", "≤ 25 ms", o, median,
+		func(o *outcome) float64 { return o.Spread })}, nil
 }
 
 // turnaround: 1,000 streams that begin and end together, again and again.
@@ -157,7 +168,10 @@ func turnaround(b *bencher) ([]row, error) {
 // pause: 200/s with a cap of 8, and a server that stands still for a second.
 func pause(b *bencher) ([]row, error) {
 	long := b.seconds(16, 2)
-	j := job{Path: "json", N: int(long.Seconds() * 200), Rate: 200, Conns: 8, PauseAt: long / 4, PauseFor: b.seconds(1, 0.2)}
+	j := job{
+		Path: "json", N: int(long.Seconds() * 200), Rate: 200, Conns: 8,
+		PauseAt: long / 4, PauseFor: b.seconds(1, 0.2),
+	}
 	o, err := b.three("engine", j, 1)
 	if err != nil {
 		return nil, err
@@ -225,7 +239,10 @@ func records(b *bencher) ([]row, error) {
 	used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	rss := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
 	one := func(what, unit, aim string, v float64) row {
-		return row{what: fmt.Sprintf("%d short requests, the whole program: %s", n, what), figures: [3]float64{v, absent, absent}, unit: unit, aim: aim}
+		return row{
+			what:    fmt.Sprintf("%d short requests, the whole program: %s", n, what),
+			figures: [3]float64{v, absent, absent}, unit: unit, aim: aim,
+		}
 	}
 	return []row{
 		one("CPU a request, files included", "µs", "≤ 15 µs", float64(used.Microseconds())/float64(n)),
@@ -262,7 +279,10 @@ func startAndExit(b *bencher) ([]row, error) {
 		used = append(used, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds())
 	}
 	least := func(what, unit, aim string, v []float64) row {
-		return row{what: "a run of 10 requests: " + what + ", best of 3", figures: [3]float64{min(v[0], v[1], v[2]), absent, absent}, unit: unit, aim: aim}
+		return row{
+			what:    "a run of 10 requests: " + what + ", best of 3",
+			figures: [3]float64{min(v[0], v[1], v[2]), absent, absent}, unit: unit, aim: aim,
+		}
 	}
 	return []row{
 		least("start of the process to its first request", "ms", "≤ 150 ms", first),

@@ -68,7 +68,8 @@ const (
 	streamEnd  = "e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n"
 )
 
-var wholeAnswer = fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(answerText), answerText)
+var wholeAnswer = fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+	len(answerText), answerText)
 
 // serve prints its address and serves until its standard input ends.
 func serve(out io.Writer) error {
@@ -138,7 +139,8 @@ func keepStamping() error {
 
 // event is one as a chat completion streams it, and where its time stands.
 func event() (b []byte, ts int) {
-	data := `data: {"id":"chatcmpl-0123456789abcdef","object":"chat.completion.chunk","created":1763700000,"ts":` + strings.Repeat("0", 19) +
+	data := `data: {"id":"chatcmpl-0123456789abcdef","object":"chat.completion.chunk","created":1763700000,"ts":` +
+		strings.Repeat("0", 19) +
 		`,"model":"mock-model-8b-instruct","choices":[{"index":0,"delta":{"content":" token"},"logprobs":null,"finish_reason":null}]}` + "\n\n"
 	b = fmt.Appendf(nil, "%x\r\n%s\r\n", len(data), data)
 	return b, bytes.Index(b, []byte(`"ts":`)) + len(`"ts":`)

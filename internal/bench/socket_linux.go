@@ -32,7 +32,8 @@ func (p *poller) wait(d time.Duration) []unix.EpollEvent {
 		ts := unix.NsecToTimespec(int64(d))
 		limit = &ts
 	}
-	n, _, e := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), uintptr(len(p.events)), uintptr(unsafe.Pointer(limit)), 0, 0)
+	n, _, e := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])),
+		uintptr(len(p.events)), uintptr(unsafe.Pointer(limit)), 0, 0)
 	if e != 0 {
 		return nil
 	}

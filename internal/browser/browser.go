@@ -77,11 +77,16 @@ func start(exe string) (*Browser, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Browser{home: home, to: to, from: from, over: make(chan struct{}), asked: map[int]chan answer{}, pages: map[string]*Page{}}
+	b := &Browser{
+		home: home, to: to, from: from, over: make(chan struct{}), asked: map[int]chan answer{},
+		pages: map[string]*Page{},
+	}
 	// No sandbox, because tests may be root's; no network, because pages of ours
 	// need none.
-	b.cmd = exec.Command(exe, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars",
-		"--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND", "--user-data-dir="+home, "--remote-debugging-pipe", "about:blank")
+	b.cmd = exec.Command(exe, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--no-first-run", "--hide-scrollbars",
+		"--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND",
+		"--user-data-dir="+home, "--remote-debugging-pipe", "about:blank")
 	b.cmd.Env = append(os.Environ(), "HOME="+home)
 	b.cmd.ExtraFiles = []*os.File{theirIn, theirOut} // 3 and 4, as it expects them
 	err = b.cmd.Start()

@@ -37,7 +37,8 @@ func (b *Browser) Open(address string, v View) (*Page, error) {
 		return nil, err
 	}
 	var attached struct{ SessionID string }
-	if err := b.ask("", "Target.attachToTarget", object{"targetId": made.TargetID, "flatten": true}, &attached); err != nil {
+	if err := b.ask("", "Target.attachToTarget", object{"targetId": made.TargetID, "flatten": true},
+		&attached); err != nil {
 		return nil, err
 	}
 	p := &Page{b: b, session: attached.SessionID, target: made.TargetID, loaded: make(chan struct{}, 1)}
@@ -84,7 +85,10 @@ func (p *Page) Look(v View) error {
 	}
 	features := []object{{"name": "prefers-color-scheme", "value": scheme}}
 	return errors.Join(
-		p.ask("Emulation.setDeviceMetricsOverride", object{"width": v.Width, "height": v.Height, "deviceScaleFactor": 1, "mobile": v.Width < 600}, nil),
+		p.ask("Emulation.setDeviceMetricsOverride", object{
+			"width": v.Width, "height": v.Height,
+			"deviceScaleFactor": 1, "mobile": v.Width < 600,
+		}, nil),
 		p.ask("Emulation.setEmulatedMedia", object{"media": media, "features": features}, nil))
 }
 
@@ -206,11 +210,15 @@ func (p *Page) Move(to Point) error { return p.mouse("mouseMoved", to, "none", 0
 
 // Drag presses the mouse at one place and lets it go at another.
 func (p *Page) Drag(from, to Point) error {
-	return errors.Join(p.Move(from), p.mouse("mousePressed", from, "left", 1), p.mouse("mouseMoved", to, "left", 1), p.mouse("mouseReleased", to, "left", 0))
+	return errors.Join(p.Move(from), p.mouse("mousePressed", from, "left", 1), p.mouse("mouseMoved", to, "left", 1),
+		p.mouse("mouseReleased", to, "left", 0))
 }
 
 func (p *Page) mouse(kind string, at Point, button string, held int) error {
-	return p.ask("Input.dispatchMouseEvent", object{"type": kind, "x": at.X, "y": at.Y, "button": button, "buttons": held, "clickCount": 1}, nil)
+	return p.ask("Input.dispatchMouseEvent", object{
+		"type": kind, "x": at.X, "y": at.Y,
+		"button": button, "buttons": held, "clickCount": 1,
+	}, nil)
 }
 
 // keyCodes are what a browser knows keys by that have no character.
@@ -226,7 +234,8 @@ func (p *Page) Press(keys ...string) error {
 			e["text"] = "\r"
 		}
 		up := object{"type": "keyUp", "key": k, "windowsVirtualKeyCode": keyCodes[k]}
-		if err := errors.Join(p.ask("Input.dispatchKeyEvent", e, nil), p.ask("Input.dispatchKeyEvent", up, nil)); err != nil {
+		if err := errors.Join(p.ask("Input.dispatchKeyEvent", e, nil),
+			p.ask("Input.dispatchKeyEvent", up, nil)); err != nil {
 			return err
 		}
 	}

@@ -25,24 +25,60 @@ var variables = []Variable{
 	{Name: "AIPERF_HTTP_TRUST_ENV", Default: "false", Path: "benchmark.endpoint.proxy", to: "env"},
 	{Name: "AIPERF_HTTP_FORCE_CLOSE", Default: "false", Path: "benchmark.endpoint.connection_reuse", to: "never"},
 
-	{Name: "AIPERF_HTTP_CONNECTION_LIMIT", Default: "2500", Why: "there is no limit on connections; phases.in_flight caps the requests on the wire"},
+	{
+		Name: "AIPERF_HTTP_CONNECTION_LIMIT", Default: "2500",
+		Why: "there is no limit on connections; phases.in_flight caps the requests on the wire",
+	},
 	{Name: "AIPERF_HTTP_IP_VERSION", Default: "4", Why: "name the address in --url"},
-	{Name: "AIPERF_HTTP_X_SESSION_ID_FROM_CORRELATION_ID", Default: "false", Why: "X-Correlation-ID is sent; other session headers are not"},
-	{Name: "AIPERF_HTTP_X_SMG_ROUTING_KEY_FROM_CORRELATION_ID", Default: "false", Why: "X-Correlation-ID is sent; other session headers are not"},
-	{Name: "AIPERF_HTTP_X_DYNAMO_SESSION_ID_FROM_CORRELATION_ID", Default: "false", Why: "X-Correlation-ID is sent; other session headers are not"},
-	{Name: "AIPERF_HTTP_X_SESSION_AFFINITY_FROM_CORRELATION_ID", Default: "false", Why: "X-Correlation-ID is sent; other session headers are not"},
+	{
+		Name: "AIPERF_HTTP_X_SESSION_ID_FROM_CORRELATION_ID", Default: "false",
+		Why: "X-Correlation-ID is sent; other session headers are not",
+	},
+	{
+		Name: "AIPERF_HTTP_X_SMG_ROUTING_KEY_FROM_CORRELATION_ID", Default: "false",
+		Why: "X-Correlation-ID is sent; other session headers are not",
+	},
+	{
+		Name: "AIPERF_HTTP_X_DYNAMO_SESSION_ID_FROM_CORRELATION_ID", Default: "false",
+		Why: "X-Correlation-ID is sent; other session headers are not",
+	},
+	{
+		Name: "AIPERF_HTTP_X_SESSION_AFFINITY_FROM_CORRELATION_ID", Default: "false",
+		Why: "X-Correlation-ID is sent; other session headers are not",
+	},
 	{Name: "AIPERF_ENDPOINT_FORCE_CONTENT_PARTS", Default: "false", Why: "a text alone is sent as a string"},
 	{Name: "AIPERF_INJECTED_HEADERS", Why: "--header NAME:VALUE sends a header"},
-	{Name: "AIPERF_TIMING_MAX_CATCHUP_SECONDS", Default: "0.01", Why: "a late client always catches up; phases.on_cap: skip drops arrivals that find no slot"},
+	{
+		Name: "AIPERF_TIMING_MAX_CATCHUP_SECONDS", Default: "0.01",
+		Why: "a late client always catches up; phases.on_cap: skip drops arrivals that find no slot",
+	},
 	{Name: "AIPERF_TIMING_RATE_RAMP_UPDATE_INTERVAL", Default: "0.1", Why: "a rate grows every 0.1 s"},
-	{Name: "AIPERF_TIMING_CANCEL_DRAIN_TIMEOUT", Default: "10", Why: "what is cancelled ends at once; phases.grace_period says how long to wait before"},
-	{Name: "AIPERF_METRICS_OSL_MISMATCH_PCT_THRESHOLD", Default: "5", Why: "output lengths are flagged beyond 5 % or 50 tokens; the requests table has both lengths"},
-	{Name: "AIPERF_METRICS_OSL_MISMATCH_MAX_TOKEN_THRESHOLD", Default: "50", Why: "output lengths are flagged beyond 5 % or 50 tokens; the requests table has both lengths"},
-	{Name: "AIPERF_METRICS_USAGE_PCT_DIFF_THRESHOLD", Default: "10", Why: "counts are flagged beyond 10 %; the requests table has both counts"},
+	{
+		Name: "AIPERF_TIMING_CANCEL_DRAIN_TIMEOUT", Default: "10",
+		Why: "what is cancelled ends at once; phases.grace_period says how long to wait before",
+	},
+	{
+		Name: "AIPERF_METRICS_OSL_MISMATCH_PCT_THRESHOLD", Default: "5",
+		Why: "output lengths are flagged beyond 5 % or 50 tokens; the requests table has both lengths",
+	},
+	{
+		Name: "AIPERF_METRICS_OSL_MISMATCH_MAX_TOKEN_THRESHOLD", Default: "50",
+		Why: "output lengths are flagged beyond 5 % or 50 tokens; the requests table has both lengths",
+	},
+	{
+		Name: "AIPERF_METRICS_USAGE_PCT_DIFF_THRESHOLD", Default: "10",
+		Why: "counts are flagged beyond 10 %; the requests table has both counts",
+	},
 	{Name: "AIPERF_METRICS_LIST_BACKEND", Default: "ragged", Why: "every value is kept, so percentiles are exact"},
 	{Name: "AIPERF_METRICS_TDIGEST_COMPRESSION", Default: "500", Why: "every value is kept, so percentiles are exact"},
-	{Name: "AIPERF_DATASET_PREFORMAT_PAYLOADS", Default: "false", Why: "bodies are made ahead anyway, and input lengths are kept"},
-	{Name: "AIPERF_RECORD_STRIP_PAYLOAD_BYTES", Default: "", Why: "bodies are not kept in memory; input lengths always are"},
+	{
+		Name: "AIPERF_DATASET_PREFORMAT_PAYLOADS", Default: "false",
+		Why: "bodies are made ahead anyway, and input lengths are kept",
+	},
+	{
+		Name: "AIPERF_RECORD_STRIP_PAYLOAD_BYTES", Default: "",
+		Why: "bodies are not kept in memory; input lengths always are",
+	},
 	{Name: "AIPERF_DAG_FAIL_FAST", Default: "false", Why: "--failed-request-threshold stops a run that fails"},
 }
 

@@ -16,7 +16,10 @@ func TestEnvironment(t *testing.T) {
 	for _, a := range assigns {
 		set = append(set, a.Origin.Where+" "+a.Path)
 	}
-	if err != nil || !slices.Equal(set, []string{"AIPERF_HTTP_SSL_VERIFY benchmark.endpoint.insecure", "AIPERF_HTTP_TRUST_ENV benchmark.endpoint.proxy"}) ||
+	if err != nil || !slices.Equal(set, []string{
+		"AIPERF_HTTP_SSL_VERIFY benchmark.endpoint.insecure",
+		"AIPERF_HTTP_TRUST_ENV benchmark.endpoint.proxy",
+	}) ||
 		!slices.Equal(ignored, []string{"AIPERF_UI_LOG_REFRESH_INTERVAL", "AIPERF_ZMQ_RCVTIMEO"}) {
 		t.Errorf("set %q, ignored %q, error %v", set, ignored, err)
 	}

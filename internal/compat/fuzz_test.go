@@ -13,7 +13,8 @@ import (
 // FuzzYAMLToCUE: whatever reads as YAML becomes text that reads as CUE.
 func FuzzYAMLToCUE(f *testing.F) {
 	for _, s := range []string{
-		genaiTemplate, "a: {b: [1, .5, .inf, null, yes]}\n", "# c\n\"odd key\": 'x\ty' # d\n", "a: |\n  two\n  lines\n", "- 1\n- {a: 2}\n", "\"\": \"\"\n_x: 1\n",
+		genaiTemplate, "a: {b: [1, .5, .inf, null, yes]}\n", "# c\n\"odd key\": 'x\ty' # d\n", "a: |\n  two\n  lines\n",
+		"- 1\n- {a: 2}\n", "\"\": \"\"\n_x: 1\n",
 		"# h\n\n# i\na: # b\n  # c\n  - 1 # d\n  # e\n  - {f: 2} # g\n  # j\nk: [1] # l\n# m\n\n# n\n",
 	} {
 		f.Add(s)
@@ -23,7 +24,8 @@ func FuzzYAMLToCUE(f *testing.F) {
 			t.Skip("cyclic aliases are refused before")
 		}
 		var doc yaml.Node
-		if yaml.Unmarshal([]byte(text), &doc) != nil || len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
+		if yaml.Unmarshal([]byte(text), &doc) != nil || len(doc.Content) == 0 ||
+			doc.Content[0].Kind != yaml.MappingNode {
 			t.Skip("no mapping")
 		}
 		out, _, err := YAMLToCUE([]byte(text))
@@ -50,7 +52,8 @@ func FuzzGenAI(f *testing.F) {
 		words, _, err := GenAIWords(strings.Fields(text))
 		for _, w := range words {
 			name, _, _ := strings.Cut(w, "=")
-			if _, ok := known[name]; err == nil && strings.HasPrefix(w, "--") && !ok && argv.IsFlag(w) && !strings.Contains(text, "="+w) {
+			if _, ok := known[name]; err == nil && strings.HasPrefix(w, "--") && !ok &&
+				argv.IsFlag(w) && !strings.Contains(text, "="+w) {
 				t.Errorf("%q: %s is no flag of ours", text, w)
 			}
 		}

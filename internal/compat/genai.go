@@ -35,15 +35,30 @@ var genaiFlags = []genaiFlag{
 	{names: []string{"--num-system-prompts"}, flag: "--num-prefix-prompts"},
 	{names: []string{"--system-prompt-length"}, flag: "--prefix-prompt-length"},
 	{names: []string{"--generate-plots"}, bare: true, note: "aiperf plot DIR draws them from the result directory"},
-	{names: []string{"--enable-checkpointing"}, bare: true, note: "every plan can be resumed: aiperf run FILE --resume"},
+	{
+		names: []string{"--enable-checkpointing"}, bare: true,
+		note: "every plan can be resumed: aiperf run FILE --resume",
+	},
 	{names: []string{"--checkpoint-dir"}, note: "every plan can be resumed: aiperf run FILE --resume"},
 	{names: []string{"--max-threads"}, note: "requests in flight are not bound to threads"},
-	{names: []string{"--stability-percentage", "-s"}, note: "a run is not repeated until it is stable; --num-profile-runs repeats it and gives intervals"},
+	{
+		names: []string{"--stability-percentage", "-s"},
+		note:  "a run is not repeated until it is stable; --num-profile-runs repeats it and gives intervals",
+	},
 	{names: []string{"--verbose", "-v"}, bare: true, note: "progress is always shown"},
-	{names: []string{"--measurement-interval", "-p"}, why: "write --benchmark-duration SECONDS or --request-count N instead"},
-	{names: []string{"--backend"}, why: "Triton backends are not spoken; use the server's OpenAI front end and --endpoint-type chat"},
+	{
+		names: []string{"--measurement-interval", "-p"},
+		why:   "write --benchmark-duration SECONDS or --request-count N instead",
+	},
+	{
+		names: []string{"--backend"},
+		why:   "Triton backends are not spoken; use the server's OpenAI front end and --endpoint-type chat",
+	},
 	{names: []string{"--grpc-method"}, why: "gRPC is not spoken"},
-	{names: []string{"--output-tokens-mean-deterministic"}, bare: true, why: "write --extra-inputs ignore_eos:true for servers that know it"},
+	{
+		names: []string{"--output-tokens-mean-deterministic"}, bare: true,
+		why: "write --extra-inputs ignore_eos:true for servers that know it",
+	},
 	{names: []string{"--file", "-f"}, why: "aiperf config convert FILE converts the file"},
 	{names: []string{"--override-config"}, bare: true, why: "aiperf config convert FILE converts the file"},
 }
@@ -98,14 +113,16 @@ func (g *genai) translate(words []string) ([]string, error) {
 	}
 	row, here := findGenAI(name)
 	option, ours := g.known[name]
-	special := slices.Contains([]string{"--endpoint-type", "--service-kind", "--fixed-schedule", "--input-file"}, name) || strings.HasPrefix(name, "--sweep-")
+	special := slices.Contains([]string{"--endpoint-type", "--service-kind", "--fixed-schedule", "--input-file"},
+		name) || strings.HasPrefix(name, "--sweep-")
 	switch {
 	case here && row.why != "":
 		return nil, diag.New("genai-perf "+name+": has no counterpart", row.why)
 	case !strings.HasPrefix(name, "-"):
 		return nil, diag.New("genai-perf: unexpected "+name, "")
 	case !here && !ours && !special:
-		return nil, diag.New("genai-perf "+name+": unknown flag", "remove it, or name what it does with a flag of aiperf profile")
+		return nil, diag.New("genai-perf "+name+": unknown flag",
+			"remove it, or name what it does with a flag of aiperf profile")
 	}
 	var values []string
 	bare := row.bare || !here && ours && option.Kind == "bool" || name == "--fixed-schedule"
@@ -159,12 +176,14 @@ func (g *genai) special(name string, values []string) error {
 	case "--endpoint-type":
 		to, known := endpoint.GenAI(value)
 		if !known {
-			return diag.New("genai-perf --endpoint-type "+value+": not spoken here", "endpoint types: "+strings.Join(g.known["--endpoint-type"].Enum, ", "))
+			return diag.New("genai-perf --endpoint-type "+value+": not spoken here",
+				"endpoint types: "+strings.Join(g.known["--endpoint-type"].Enum, ", "))
 		}
 		g.endpoint = to
 	case "--service-kind":
 		if value != "openai" {
-			return diag.New("genai-perf --service-kind "+value+": not spoken here", "use the server's OpenAI front end and --endpoint-type chat")
+			return diag.New("genai-perf --service-kind "+value+": not spoken here",
+				"use the server's OpenAI front end and --endpoint-type chat")
 		}
 	case "--fixed-schedule":
 		if !strings.EqualFold(value, "false") {
@@ -172,7 +191,8 @@ func (g *genai) special(name string, values []string) error {
 		}
 	case "--input-file":
 		if strings.HasPrefix(value, "synthetic:") || strings.HasPrefix(value, "payload:") {
-			return diag.New("genai-perf --input-file "+value+": has no counterpart", "write a JSONL file, one request a line")
+			return diag.New("genai-perf --input-file "+value+": has no counterpart",
+				"write a JSONL file, one request a line")
 		}
 		g.out = append(g.out, name, value)
 	default:
@@ -202,7 +222,8 @@ func (g *genai) passed(words []string) error {
 				words = words[1:]
 			}
 		default:
-			return diag.New("genai-perf -- "+name+": flags of perf_analyzer have no counterpart", "remove it, or name what it does with a flag of aiperf profile")
+			return diag.New("genai-perf -- "+name+": flags of perf_analyzer have no counterpart",
+				"remove it, or name what it does with a flag of aiperf profile")
 		}
 	}
 	return nil
@@ -211,15 +232,20 @@ func (g *genai) passed(words []string) error {
 // finish adds what several flags say together.
 func (g *genai) finish() error {
 	if g.endpoint == "" {
-		return diag.New("genai-perf: its default endpoint type is Triton's kserve, which is not spoken here", "add --endpoint-type chat")
+		return diag.New("genai-perf: its default endpoint type is Triton's kserve, which is not spoken here",
+			"add --endpoint-type chat")
 	}
 	g.out = append(g.out, "--endpoint-type", g.endpoint)
 	if g.sweep == nil {
 		return nil
 	}
-	flag := map[string]string{"concurrency": "--concurrency", "request_rate": "--request-rate", "input_sequence_length": "--isl"}[g.sweep["type"]]
+	flag := map[string]string{
+		"concurrency": "--concurrency", "request_rate": "--request-rate",
+		"input_sequence_length": "--isl",
+	}[g.sweep["type"]]
 	if flag == "" {
-		return diag.New("genai-perf --sweep-type "+g.sweep["type"]+": no flag sweeps that here", "sweep concurrency, request_rate or input_sequence_length, or write sweep.parameters in the file")
+		return diag.New("genai-perf --sweep-type "+g.sweep["type"]+": no flag sweeps that here",
+			"sweep concurrency, request_rate or input_sequence_length, or write sweep.parameters in the file")
 	}
 	list := g.sweep["list"]
 	if list == "" {

@@ -131,7 +131,8 @@ func TestGenAIFile(t *testing.T) {
 	words, notes, err := ReadGenAI(file)
 	want := "--model-names demo --streaming --url=localhost:9000 --concurrency 6 --request-count=40 --goodput request_latency:300 " +
 		"--random-seed=0 --output-tokens-mean=64 --synthetic-input-tokens-mean=200 --tokenizer=builtin --endpoint-type chat"
-	if got := strings.ReplaceAll(strings.Join(words, " "), "=", " "); err != nil || got != strings.ReplaceAll(want, "=", " ") || len(notes) > 0 {
+	if got := strings.ReplaceAll(strings.Join(words, " "), "=", " "); err != nil ||
+		got != strings.ReplaceAll(want, "=", " ") || len(notes) > 0 {
 		t.Fatalf("words\n%s\nwant\n%s\nnotes %q, error %v", got, want, notes, err)
 	}
 	for text, want := range map[string]string{

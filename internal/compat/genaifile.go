@@ -79,7 +79,10 @@ var genaiKeys = []genaiKey{
 }
 
 // genaiBlocks are mappings that are read as a whole.
-var genaiBlocks = []string{"input.goodput", "input.extra", "perf_analyzer.stimulus", "perf_analyzer.measurement", "analyze"}
+var genaiBlocks = []string{
+	"input.goodput", "input.extra", "perf_analyzer.stimulus", "perf_analyzer.measurement",
+	"analyze",
+}
 
 // isGenAI tells GenAI-Perf's file from AIPerf's: both have endpoint and
 // tokenizer, but only AIPerf's stands in a benchmark or names models.
@@ -89,7 +92,8 @@ func isGenAI(root *yaml.Node) bool {
 		keys[root.Content[i].Value] = true
 	}
 	ours := keys["benchmark"] || keys["model"] || keys["models"] || keys["phases"]
-	return root.Kind == yaml.MappingNode && !ours && (keys["model_name"] || keys["model_names"] || keys["perf_analyzer"])
+	return root.Kind == yaml.MappingNode && !ours &&
+		(keys["model_name"] || keys["model_names"] || keys["perf_analyzer"])
 }
 
 // genaiFile is the file as flags of profile, by way of genai-perf's own.
@@ -109,7 +113,10 @@ type genaiReader struct {
 }
 
 func (f *genaiReader) mistake(n *yaml.Node, path, message, hint string) {
-	f.bad = append(f.bad, &schema.Error{Path: path, Place: fmt.Sprintf("%s:%d:%d", f.file, n.Line, n.Column), Message: message, Hint: hint})
+	f.bad = append(f.bad, &schema.Error{
+		Path: path, Place: fmt.Sprintf("%s:%d:%d", f.file, n.Line, n.Column),
+		Message: message, Hint: hint,
+	})
 }
 
 func (f *genaiReader) walk(path string, n *yaml.Node) {
@@ -199,7 +206,8 @@ func (f *genaiReader) block(path string, n *yaml.Node) {
 		}
 		switch {
 		case !strings.EqualFold(mode, "request_count"):
-			f.mistake(pairs["mode"], path+".mode", "runs are not measured in intervals until they are stable", "remove it and add --benchmark-duration SECONDS")
+			f.mistake(pairs["mode"], path+".mode", "runs are not measured in intervals until they are stable",
+				"remove it and add --benchmark-duration SECONDS")
 		case num != "" && num != "0":
 			f.words = append(f.words, "--request-count="+num)
 		}
@@ -223,7 +231,8 @@ func (f *genaiReader) stimulus(n *yaml.Node, names []string, pairs map[string]*y
 			}
 			f.words = append(f.words, "--"+strings.ReplaceAll(name, "_", "-")+"="+pairs[name].Value)
 		default:
-			f.mistake(n, "perf_analyzer.stimulus."+name, "has no counterpart", "concurrency, request_rate, session_concurrency or fixed_schedule")
+			f.mistake(n, "perf_analyzer.stimulus."+name, "has no counterpart",
+				"concurrency, request_rate, session_concurrency or fixed_schedule")
 		}
 	}
 }

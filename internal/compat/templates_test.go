@@ -13,7 +13,8 @@ func TestTemplateHeads(t *testing.T) {
 	}
 	for _, x := range all {
 		if x.Doc == "" || strings.Contains(x.Category, " ") || len(x.Doc) > 110 {
-			t.Errorf("%s: the first line is not a comment \"category: what it is for\": %q %q", x.File, x.Category, x.Doc)
+			t.Errorf("%s: the first line is not a comment \"category: what it is for\": %q %q", x.File, x.Category,
+				x.Doc)
 		}
 	}
 }

@@ -197,7 +197,8 @@ func shortPhases(b *entry) {
 	var phases []entry
 	for _, p := range b.fields[i].items {
 		name, kind := p.get("name"), p.get("kind")
-		if name == nil || kind == nil || name.value != kind.value || name.value != "warmup" && name.value != "profiling" {
+		if name == nil || kind == nil || name.value != kind.value || name.value != "warmup" &&
+			name.value != "profiling" {
 			return
 		}
 		p.name = fmt.Sprint(name.value)
@@ -301,7 +302,8 @@ func (e entry) length(depth int) (n int, fits bool) {
 	}
 	for _, m := range slices.Concat(e.fields, e.items) {
 		size, ok := m.length(depth)
-		if n += len(m.name) + size + 4; !ok || m.above+m.comment+m.below != "" || e.kind == schema.SaidList && m.kind == schema.SaidObject {
+		if n += len(m.name) + size + 4; !ok || m.above+m.comment+m.below != "" || e.kind == schema.SaidList &&
+			m.kind == schema.SaidObject {
 			return 0, false
 		}
 	}

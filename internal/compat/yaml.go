@@ -25,7 +25,8 @@ func YAMLToCUE(text []byte) (out []byte, secrets []string, err error) {
 		return nil, nil, err
 	}
 	if len(doc.Content) == 0 {
-		return nil, nil, diag.New("config convert: the file is empty", "aiperf config init > my.cue writes one to start from")
+		return nil, nil, diag.New("config convert: the file is empty",
+			"aiperf config init > my.cue writes one to start from")
 	}
 	var c yamlReader
 	e := c.entry(doc.Content[0], false)
@@ -64,7 +65,8 @@ type yamlReader struct{ secrets []string }
 
 // users are the objects whose keys belong to the user, or to the server.
 var users = []string{
-	"headers", "extra", "variables", "slos", "metrics", "records", "template", "content", "parameters", "derive", "tags", "verdict",
+	"headers", "extra", "variables", "slos", "metrics", "records", "template", "content", "parameters", "derive",
+	"tags", "verdict",
 }
 
 // entry is n as an entry; in free objects keys stay as they are.
@@ -97,7 +99,8 @@ func (c *yamlReader) member(key, value *yaml.Node, free bool) entry {
 		name = snake(name)
 	}
 	m := c.entry(value, free || slices.Contains(users, name))
-	m.name, m.above, m.below = name, comment(key.HeadComment), joined(comment(key.FootComment), comment(value.FootComment))
+	m.name, m.above, m.below = name, comment(key.HeadComment),
+		joined(comment(key.FootComment), comment(value.FootComment))
 	if m.comment = comment(value.LineComment); m.comment == "" {
 		m.comment = comment(key.LineComment)
 	}

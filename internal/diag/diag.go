@@ -36,8 +36,14 @@ func Meanings() []Meaning {
 		{OK, "success", "success"},
 		{Failed, "the run failed", "the run failed: every request failed, results were lost, or a search lost its server"},
 		{Usage, "usage", "the command line or the experiment is wrong; nothing was sent"},
-		{Missed, "a gate missed or WORSE", "a gate or SLO was missed, a comparison says WORSE, or the smallest load of a search fails"},
-		{Invalid, "INVALID or UNDECIDED", "the measurement is INVALID, a comparison is UNDECIDED, or a search has no certain answer"},
+		{
+			Missed, "a gate missed or WORSE",
+			"a gate or SLO was missed, a comparison says WORSE, or the smallest load of a search fails",
+		},
+		{
+			Invalid, "INVALID or UNDECIDED",
+			"the measurement is INVALID, a comparison is UNDECIDED, or a search has no certain answer",
+		},
 		{Interrupted, "interrupted", "interrupted; partial results were written, marked so"},
 	}
 }

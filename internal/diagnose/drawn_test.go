@@ -31,24 +31,31 @@ var kinds = []struct {
 }{
 	{"slots, a third to a half of the load", func(u float64) drawnServer {
 		slots := 4 + int(12*u)
-		return drawnServer{"admission", fmt.Sprintf("batch=%d&prefill=1us&kv_blocks=100000", slots), int(float64(slots) * (2 + u))}
+		return drawnServer{
+			"admission", fmt.Sprintf("batch=%d&prefill=1us&kv_blocks=100000", slots),
+			int(float64(slots) * (2 + u)),
+		}
 	}},
 	{"a KV cache for a third to two thirds of the load", func(u float64) drawnServer {
 		sequences := 6 + int(10*u)
-		return drawnServer{"kv_cache", fmt.Sprintf("batch=256&prefill=1us&kv_blocks=%d", sequences*(drawnISL+drawnOSL)/16), int(float64(sequences) * (1.5 + 1.5*u))}
+		return drawnServer{"kv_cache", fmt.Sprintf("batch=256&prefill=1us&kv_blocks=%d",
+			sequences*(drawnISL+drawnOSL)/16), int(float64(sequences) * (1.5 + 1.5*u))}
 	}},
 	{"prompts, 75 to 95 % of the time", func(u float64) drawnServer {
 		const load = 24
 		use := 0.75 + 0.2*u
-		return drawnServer{"prefill", fmt.Sprintf("batch=256&kv_blocks=100000&prefill=%.0fus", 1e3*use/(1-use)*drawnStep*drawnOSL/load/drawnISL), load}
+		return drawnServer{"prefill", fmt.Sprintf("batch=256&kv_blocks=100000&prefill=%.0fus",
+			1e3*use/(1-use)*drawnStep*drawnOSL/load/drawnISL), load}
 	}},
 	{"tokens, steps that grow with what runs to 5 to 20 times", func(u float64) drawnServer {
 		const load = 24
-		return drawnServer{"decode", fmt.Sprintf("batch=256&prefill=1us&kv_blocks=100000&seq=%.0fus", 1e3*drawnStep*(4+15*u)/load), load}
+		return drawnServer{"decode", fmt.Sprintf("batch=256&prefill=1us&kv_blocks=100000&seq=%.0fus",
+			1e3*drawnStep*(4+15*u)/load), load}
 	}},
 	{"a front end for 30 to 80 % of the load", func(u float64) drawnServer {
 		const load = 24
-		return drawnServer{"front_end", fmt.Sprintf("batch=256&prefill=1us&kv_blocks=100000&front=%.0fus", 1e3*drawnStep*drawnOSL/load/(0.3+0.5*u)), load}
+		return drawnServer{"front_end", fmt.Sprintf("batch=256&prefill=1us&kv_blocks=100000&front=%.0fus",
+			1e3*drawnStep*drawnOSL/load/(0.3+0.5*u)), load}
 	}},
 	{"none, as many slots as the load", func(u float64) drawnServer {
 		load := 8 + int(16*u)
@@ -56,16 +63,19 @@ var kinds = []struct {
 	}},
 	{"none, a KV cache that is 40 to 85 % full", func(u float64) drawnServer {
 		const load = 16
-		return drawnServer{"not_bound", fmt.Sprintf("batch=256&prefill=1us&kv_blocks=%.0f", load*(drawnISL+drawnOSL+16)/16/(0.4+0.45*u)), load}
+		return drawnServer{"not_bound", fmt.Sprintf("batch=256&prefill=1us&kv_blocks=%.0f",
+			load*(drawnISL+drawnOSL+16)/16/(0.4+0.45*u)), load}
 	}},
 	{"none, prompts for 1 to 10 % of the time", func(u float64) drawnServer {
 		const load = 24
 		use := 0.01 + 0.09*u
-		return drawnServer{"not_bound", fmt.Sprintf("batch=256&kv_blocks=100000&prefill=%.1fus", 1e3*use/(1-use)*drawnStep*drawnOSL/load/drawnISL), load}
+		return drawnServer{"not_bound", fmt.Sprintf("batch=256&kv_blocks=100000&prefill=%.1fus",
+			1e3*use/(1-use)*drawnStep*drawnOSL/load/drawnISL), load}
 	}},
 	{"none, a front end for 4 to 10 times the load", func(u float64) drawnServer {
 		const load = 24
-		return drawnServer{"not_bound", fmt.Sprintf("batch=256&prefill=1us&kv_blocks=100000&front=%.0fus", 1e3*drawnStep*drawnOSL/load/(4+6*u)), load}
+		return drawnServer{"not_bound", fmt.Sprintf("batch=256&prefill=1us&kv_blocks=100000&front=%.0fus",
+			1e3*drawnStep*drawnOSL/load/(4+6*u)), load}
 	}},
 }
 
@@ -86,7 +96,10 @@ func TestDrawnServers(t *testing.T) {
 				d := kind.make(rng.Float64())
 				jitter := 0.3 * rng.Float64()
 				words := fmt.Sprintf("step=%gms&jitter=%.2f&seed=%d&%s", drawnStep, jitter, i, d.words)
-				s := scenario{server: words, loads: []int{1, int(math.Ceil(float64(d.load) / 3)), d.load}, isl: drawnISL, osl: drawnOSL, n: 480, spread: 40}
+				s := scenario{
+					server: words, loads: []int{1, int(math.Ceil(float64(d.load) / 3)), d.load},
+					isl: drawnISL, osl: drawnOSL, n: 480, spread: 40,
+				}
 				c := s.run(t).Cells[2]
 				switch c.Finding {
 				case d.truth:
@@ -94,7 +107,8 @@ func TestDrawnServers(t *testing.T) {
 				case "not_known", "queue":
 					open++
 				default:
-					t.Errorf("%s, %d at once: %s, and it is %s: %s\n%+v", words, d.load, c.Finding, d.truth, c.Sentence, c.For)
+					t.Errorf("%s, %d at once: %s, and it is %s: %s\n%+v", words, d.load, c.Finding, d.truth, c.Sentence,
+						c.For)
 				}
 			}
 			t.Logf("| %s | `%s` | %d of %d | %d |", kind.name, kind.make(0.5).truth, right, n, open)

@@ -37,8 +37,10 @@ var wanted = func() map[string][]string {
 		out[tag] = []string{"avg"}
 	}
 	for word, stats := range map[string][]string{
-		"running": {"avg", "p50", "max"}, "waiting": {"avg", "p50", "max"}, "kv_use": {"p50", "p90", "max"}, "preemptions": {"sum"}, "generated_tokens": {"sum", "rate"},
-		"prefix_hit_rate": {"avg"}, "queue_time": {"sum", "count"}, "prefill_time": {"sum", "count"}, "decode_time": {"sum", "count"}, "ttft": {"sum", "count"}, "itl": {"sum", "count"}, "e2e": {"sum", "count"},
+		"running": {"avg", "p50", "max"}, "waiting": {"avg", "p50", "max"}, "kv_use": {"p50", "p90", "max"},
+		"preemptions": {"sum"}, "generated_tokens": {"sum", "rate"},
+		"prefix_hit_rate": {"avg"}, "queue_time": {"sum", "count"}, "prefill_time": {"sum", "count"},
+		"decode_time": {"sum", "count"}, "ttft": {"sum", "count"}, "itl": {"sum", "count"}, "e2e": {"sum", "count"},
 	} {
 		out[server(word)] = stats
 	}
@@ -153,7 +155,8 @@ func (r *run) over(window string) trial {
 
 // work is how much a server did.
 func work(s map[string]float64) float64 {
-	return cmp.Or(zero(s[server("e2e")+".count"]), zero(s[server("generated_tokens")+".sum"]), zero(s[server("running")+".avg"]))
+	return cmp.Or(zero(s[server("e2e")+".count"]), zero(s[server("generated_tokens")+".sum"]),
+		zero(s[server("running")+".avg"]))
 }
 
 func zero(v float64) float64 {

@@ -21,13 +21,19 @@ import (
 func Dir(dir string) (*Report, error) {
 	lock, err := resultdir.ReadLock(dir)
 	if err != nil {
-		return nil, &diag.Error{Place: dir, Message: err.Error(), Hint: "name the directory of a result, such as results/latest", Cause: err}
+		return nil, &diag.Error{
+			Place: dir, Message: err.Error(),
+			Hint: "name the directory of a result, such as results/latest", Cause: err,
+		}
 	}
 	var cells []Cell
 	for i, c := range lock.Cells {
 		cell, err := lockCell(i, c)
 		if err != nil {
-			return nil, &diag.Error{Place: dir, Message: err.Error(), Hint: "the directory is damaged: run the experiment again", Cause: err}
+			return nil, &diag.Error{
+				Place: dir, Message: err.Error(),
+				Hint: "the directory is damaged: run the experiment again", Cause: err,
+			}
 		}
 		cells = append(cells, cell)
 	}
@@ -35,7 +41,8 @@ func Dir(dir string) (*Report, error) {
 	if err := e.read(dir); err != nil {
 		hint := "the directory is damaged: run the experiment again"
 		if errors.Is(err, fs.ErrNotExist) {
-			hint = "it is made from Parquet tables: aiperf export " + dir + " writes them; a run that has not ended has none yet"
+			hint = "it is made from Parquet tables: aiperf export " + dir +
+				" writes them; a run that has not ended has none yet"
 		}
 		return nil, &diag.Error{Place: dir, Message: err.Error(), Hint: hint, Cause: err}
 	}
@@ -51,7 +58,10 @@ func lockCell(index int, c resultdir.LockCell) (Cell, error) {
 		if object, ok := v.(map[string]any); ok && object["label"] != nil {
 			label = fmt.Sprint(object["label"])
 		}
-		point = append(point, sweep.Value{Axis: path[strings.LastIndex(path, ".")+1:], Path: path, Value: v, Label: label})
+		point = append(point, sweep.Value{
+			Axis: path[strings.LastIndex(path, ".")+1:], Path: path, Value: v,
+			Label: label,
+		})
 	}
 	var b struct {
 		Phases []schema.Phase `json:"phases"`
@@ -117,7 +127,8 @@ func (e *Evidence) read(dir string) error {
 	among := func(names ...string) func(string) bool {
 		return func(column string) bool { return slices.Contains(names, column) }
 	}
-	_, err := sinks.EachTable(dir, "metrics", among("cell_index", "trial", "level", "part", "span", "metric", "stat", "value", "n"), func(t *sinks.TableRows) error {
+	_, err := sinks.EachTable(dir, "metrics", among("cell_index", "trial", "level", "part", "span", "metric", "stat",
+		"value", "n"), func(t *sinks.TableRows) error {
 		texts := func(name string, i int) string { return at(t.Texts[name], i, "") }
 		floats := func(name string, i int) float64 { return at(t.Floats[name], i, math.NaN()) }
 		for i := range t.N {
@@ -125,7 +136,8 @@ func (e *Evidence) read(dir string) error {
 				continue
 			}
 			row := sinks.MetricRow{
-				Place: sinks.Place{Cell: int(floats("cell_index", i)), Trial: int(floats("trial", i))}, Level: "run", Part: texts("part", i), Window: texts("span", i),
+				Place: sinks.Place{Cell: int(floats("cell_index", i)), Trial: int(floats("trial", i))}, Level: "run",
+				Part: texts("part", i), Window: texts("span", i),
 				Metric: texts("metric", i), Stat: texts("stat", i), Value: floats("value", i),
 			}
 			if n := floats("n", i); !math.IsNaN(n) {
@@ -138,16 +150,20 @@ func (e *Evidence) read(dir string) error {
 	if err != nil {
 		return err
 	}
-	_, err = sinks.EachTable(dir, "checks", among("cell_index", "check", "severity", "detail"), func(t *sinks.TableRows) error {
-		for i := range t.N {
-			row := sinks.CheckRow{Place: sinks.Place{Cell: sinks.All}, Check: at(t.Texts["check"], i, ""), Severity: at(t.Texts["severity"], i, ""), Detail: at(t.Texts["detail"], i, "")}
-			if cell := at(t.Floats["cell_index"], i, math.NaN()); !math.IsNaN(cell) {
-				row.Place.Cell = int(cell)
+	_, err = sinks.EachTable(dir, "checks", among("cell_index", "check", "severity", "detail"),
+		func(t *sinks.TableRows) error {
+			for i := range t.N {
+				row := sinks.CheckRow{
+					Place: sinks.Place{Cell: sinks.All}, Check: at(t.Texts["check"], i, ""),
+					Severity: at(t.Texts["severity"], i, ""), Detail: at(t.Texts["detail"], i, ""),
+				}
+				if cell := at(t.Floats["cell_index"], i, math.NaN()); !math.IsNaN(cell) {
+					row.Place.Cell = int(cell)
+				}
+				e.Check(&row)
 			}
-			e.Check(&row)
-		}
-		return nil
-	})
+			return nil
+		})
 	return err
 }
 

@@ -23,7 +23,10 @@ func rowsOf(trials ...figures) (rows []sinks.MetricRow) {
 			if metric == looksName {
 				continue
 			}
-			row := sinks.MetricRow{Place: sinks.Place{Trial: i}, Level: "run", Window: "full", Metric: metric, Stat: stat, Value: v, N: int64(of[looksName])}
+			row := sinks.MetricRow{
+				Place: sinks.Place{Trial: i}, Level: "run", Window: "full", Metric: metric,
+				Stat: stat, Value: v, N: int64(of[looksName]),
+			}
 			if strings.HasPrefix(metric, "server_") {
 				row.Part = "http://a/metrics"
 			}
@@ -36,7 +39,8 @@ func rowsOf(trials ...figures) (rows []sinks.MetricRow) {
 // busy is a run of 200 requests in 20 s, whose server says of itself what the client saw.
 func busy(more figures) figures {
 	of := figures{
-		looksName: 60, metrics.RequestCount + ".avg": 200, metrics.RequestThroughput + ".avg": 10, metrics.RequestLatency + ".avg": 400, metrics.TimeToFirstToken + ".avg": 51,
+		looksName: 60, metrics.RequestCount + ".avg": 200, metrics.RequestThroughput + ".avg": 10,
+		metrics.RequestLatency + ".avg": 400, metrics.TimeToFirstToken + ".avg": 51,
 		"server_running.avg": 4, "server_running.p50": 4, "server_running.max": 5, "server_waiting.avg": 0, "server_waiting.p50": 0, "server_kv_use.p50": 0.2, "server_kv_use.max": 0.3,
 		"server_e2e.count": 203, "server_e2e.sum": 80, "server_ttft.count": 200, "server_ttft.sum": 10, "server_itl.count": 3000, "server_itl.sum": 30,
 		"server_queue_time.count": 200, "server_queue_time.sum": 0.2,
@@ -83,8 +87,10 @@ func TestFindingsOfRows(t *testing.T) {
 			t.Parallel()
 			cell := diagnose.Cell{Label: "cell", Rate: c.rate}
 			got := diagnose.Of([]diagnose.Cell{cell}, diagnose.Rows(rowsOf(c.trials...), c.checks)).Cells[0]
-			if got.Finding != c.want || !strings.Contains(got.Sentence, c.says) && !strings.Contains(got.Sentence, strings.ToLower(c.says)) {
-				t.Errorf("%s: %s\nwant %s, with %q\nfor %+v\nopen %+v", got.Finding, got.Sentence, c.want, c.says, got.For, got.Open)
+			if got.Finding != c.want || !strings.Contains(got.Sentence, c.says) &&
+				!strings.Contains(got.Sentence, strings.ToLower(c.says)) {
+				t.Errorf("%s: %s\nwant %s, with %q\nfor %+v\nopen %+v", got.Finding, got.Sentence, c.want, c.says,
+					got.For, got.Open)
 			}
 			if got.Next == "" || !strings.HasSuffix(got.Sentence, ".") {
 				t.Errorf("sentence %q, next %q", got.Sentence, got.Next)

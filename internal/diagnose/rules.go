@@ -85,16 +85,21 @@ func Rules() []Rule {
 	queue := []Bound{atLeast("queue_share", queueLimit), atLeast("queue_steps", queueSteps)}
 	return []Rule{
 		{
-			Name: "other_clients", Title: "other clients use the server", Certainty: Shown, Cases: [][]Bound{{atLeast("foreign", 0.2)}},
-			Next: "measure while nothing else uses the server: its figures and this run's are of different loads", spoils: true,
+			Name: "other_clients", Title: "other clients use the server",
+			Certainty: Shown, Cases: [][]Bound{{atLeast("foreign", 0.2)}},
+			Next:   "measure while nothing else uses the server: its figures and this run's are of different loads",
+			spoils: true,
 			says: func(f *facts) string {
-				return "other clients use this server: it finished " + f.told("foreign") + " more requests than this run has"
+				return "other clients use this server: it finished " +
+					f.told("foreign") + " more requests than this run has"
 			},
 			brief: func(*facts) string { return "other clients use the server" },
 		},
 		{
-			Name: "client", Title: "the client did not bring the load", Certainty: Shown, Cases: [][]Bound{{atLeast("client_limits", 1)}},
-			Next: "aiperf checks says what to try; until then these figures say little about the server", beside: true, limited: true, checked: true,
+			Name: "client", Title: "the client did not bring the load", Certainty: Shown,
+			Cases: [][]Bound{{atLeast("client_limits", 1)}},
+			Next:  "aiperf checks says what to try; until then these figures say little about the server", beside: true,
+			limited: true, checked: true,
 			says: func(f *facts) string {
 				for _, c := range clientChecks {
 					if f.checks[c] != "" {
@@ -106,16 +111,21 @@ func Rules() []Rule {
 			brief: func(*facts) string { return "the client did not bring the load that was asked for" },
 		},
 		{
-			Name: "cache_changed", Title: "the prefix cache differed between trials", Certainty: Shown, Cases: [][]Bound{{atLeast("hit_spread", hitLimit)}},
-			Next: "reset the prefix cache before each run, or send prompts that share nothing", beside: true, spoils: true,
+			Name: "cache_changed", Title: "the prefix cache differed between trials", Certainty: Shown,
+			Cases: [][]Bound{{atLeast("hit_spread", hitLimit)}},
+			Next:  "reset the prefix cache before each run, or send prompts that share nothing", beside: true,
+			spoils: true,
 			says: func(f *facts) string {
-				return "the prefix cache did not help all trials alike: the share of prompt tokens it had differs by " + short(100*f.get("hit_spread")) + " points between them"
+				return "the prefix cache did not help all trials alike: the share of prompt tokens it had differs by " +
+					short(100*f.get("hit_spread")) + " points between them"
 			},
 			brief: func(*facts) string { return "the prefix cache did not help all trials alike" },
 		},
 		{
-			Name: "drift", Title: "the server changed while it was measured", Certainty: Shown, Cases: [][]Bound{{atLeast("drift", 1)}},
-			Next: "look for other work on the server's machine, for its temperature and for autoscaling, then measure again", beside: true, checked: true,
+			Name: "drift", Title: "the server changed while it was measured",
+			Certainty: Shown, Cases: [][]Bound{{atLeast("drift", 1)}},
+			Next:   "look for other work on the server's machine, for its temperature and for autoscaling, then measure again",
+			beside: true, checked: true,
 			says: func(f *facts) string {
 				return "the server changed while it was measured, with the load unchanged: " + f.checks["drift"]
 			},
@@ -123,13 +133,18 @@ func Rules() []Rule {
 		},
 		{
 			Name: "kv_cache", Title: "the KV cache is full", Certainty: Likely, limited: true,
-			Cases: [][]Bound{{atLeast("preempted", 0.01), atLeast("kv_most", 0.9)}, {atLeast("kv_median", fullCache), queue[0], atLeast("waiting_median", 1)}, {below("kv_room", 1), queue[0], atLeast("waiting_median", 1)}},
-			Firm:  []Bound{atLeast("preempted", 0.01), atLeast("kv_median", 0.9)},
-			Next:  "give the KV cache more memory (vLLM --gpu-memory-utilization, SGLang --mem-fraction-static) or a smaller type, shorten prompts and answers, or send fewer requests at once",
+			Cases: [][]Bound{
+				{atLeast("preempted", 0.01), atLeast("kv_most", 0.9)},
+				{atLeast("kv_median", fullCache), queue[0], atLeast("waiting_median", 1)},
+				{below("kv_room", 1), queue[0], atLeast("waiting_median", 1)},
+			},
+			Firm: []Bound{atLeast("preempted", 0.01), atLeast("kv_median", 0.9)},
+			Next: "give the KV cache more memory (vLLM --gpu-memory-utilization, SGLang --mem-fraction-static) or a smaller type, shorten prompts and answers, or send fewer requests at once",
 			says: func(f *facts) string {
 				text := "the KV cache is full: " + f.told("kv_median") + " of it was in use half of the time"
 				if f.get("kv_median") < 0.9 {
-					text = "the KV cache has no room for another request: up to " + f.told("kv_most") + " of it was in use"
+					text = "the KV cache has no room for another request: up to " + f.told("kv_most") +
+						" of it was in use"
 				}
 				if f.get("preempted") > 0 {
 					text += ", and a request lost its place in it " + short(f.get("preempted")) + " times on average"
@@ -143,7 +158,8 @@ func Rules() []Rule {
 		},
 		{
 			Name: "admission", Title: "requests wait for a slot", Certainty: Likely, limited: true,
-			Cases:  [][]Bound{append(slices.Clone(queue), atLeast("waiting_median", 1), atLeast("running_flat", flat), atLeast("kv_room", 2))},
+			Cases: [][]Bound{append(slices.Clone(queue), atLeast("waiting_median", 1), atLeast("running_flat", flat),
+				atLeast("kv_room", 2))},
 			Unless: []Bound{atLeast("preempted", 0.01)},
 			Next:   "let the server run more at once (vLLM --max-num-seqs, SGLang --max-running-requests) and see whether throughput grows, or send fewer requests at once",
 			says: func(f *facts) string {
@@ -156,8 +172,11 @@ func Rules() []Rule {
 		},
 		{
 			Name: "prefill", Title: "prompts take the server's time", Certainty: Likely, limited: true,
-			Cases: [][]Bound{{atLeast("prefill_use", 0.6), below("prefill_use", 1.2), below("gain_next", grows)}, {atLeast("prefill_use", 0.6), below("prefill_use", 1.2), below("gain_last", grows)}},
-			Next:  "shorten the prompts, or let them share prefixes; if half the prompt at the same load doubles throughput, this is shown",
+			Cases: [][]Bound{
+				{atLeast("prefill_use", 0.6), below("prefill_use", 1.2), below("gain_next", grows)},
+				{atLeast("prefill_use", 0.6), below("prefill_use", 1.2), below("gain_last", grows)},
+			},
+			Next: "shorten the prompts, or let them share prefixes; if half the prompt at the same load doubles throughput, this is shown",
 			says: func(f *facts) string {
 				return fmt.Sprintf("reading prompts takes about %s of one engine's time: %s requests/s × %s each (measured at concurrency 1)",
 					f.told("prefill_use"), short(f.get("rate")), f.told("prompt_ms"))
@@ -168,12 +187,16 @@ func Rules() []Rule {
 		},
 		{
 			Name: "decode", Title: "making tokens takes the server's time", Certainty: Likely, limited: true,
-			Cases:  [][]Bound{{atLeast("decode_growth", 1.5), below("gain_next", grown), below("prefill_use", 0.3)}, {atLeast("decode_growth", 1.5), below("gain_last", grown), below("prefill_use", 0.3)}},
+			Cases: [][]Bound{
+				{atLeast("decode_growth", 1.5), below("gain_next", grown), below("prefill_use", 0.3)},
+				{atLeast("decode_growth", 1.5), below("gain_last", grown), below("prefill_use", 0.3)},
+			},
 			Unless: []Bound{atLeast("queue_share", queueLimit), atLeast("preempted", 0.01)},
 			Next:   "look at the GPU: memory bandwidth in use (DRAM active) and power say which part of it is the limit",
 			says: func(f *facts) string {
 				return fmt.Sprintf("making tokens takes the server's time: one takes %s, and %s at the lowest load; requests wait %s of their time, and prompts take %s of it",
-					f.told("itl_ms"), words.Millis(f.lowest.get("itl_ms")), f.told("queue_share"), f.told("prefill_use"))
+					f.told("itl_ms"), words.Millis(f.lowest.get("itl_ms")),
+					f.told("queue_share"), f.told("prefill_use"))
 			},
 			brief: func(f *facts) string {
 				return "making tokens takes the server's time (" + f.told("itl_ms") + " each)"
@@ -184,9 +207,11 @@ func Rules() []Rule {
 			Cases: [][]Bound{queue, {atLeast("queue_share", queueLimit), atLeast("waiting_median", 1)}},
 			says: func(f *facts) string {
 				if f.get("running_flat") >= flat {
-					return fmt.Sprintf("requests wait %s of their time for a place among the %s that the server runs at once; whether its slots or its KV cache limit that is not known", f.told("queue_share"), short(f.get("running_most")))
+					return fmt.Sprintf("requests wait %s of their time for a place among the %s that the server runs at once; whether its slots or its KV cache limit that is not known",
+						f.told("queue_share"), short(f.get("running_most")))
 				}
-				return "requests wait in the server's queue for " + f.told("queue_share") + " of their time; what they wait for is not known"
+				return "requests wait in the server's queue for " + f.told("queue_share") +
+					" of their time; what they wait for is not known"
 			},
 			brief: func(f *facts) string {
 				return "requests wait in the server's queue (" + f.told("queue_share") + " of their time)"
@@ -203,12 +228,16 @@ func Rules() []Rule {
 		},
 		{
 			Name: "not_bound", Title: "not bound: more load is possible", Certainty: Likely,
-			Cases:  [][]Bound{{atLeast("gain", grows), below("queue_share", queueLimit)}, {atLeast("gain_next", grows), below("queue_share", queueLimit)}, {atLeast("kept_up", 1), below("queue_share", queueLimit)}},
+			Cases: [][]Bound{{atLeast("gain", grows), below("queue_share", queueLimit)}, {
+				atLeast("gain_next", grows),
+				below("queue_share", queueLimit),
+			}, {atLeast("kept_up", 1), below("queue_share", queueLimit)}},
 			Unless: []Bound{atLeast("preempted", 0.01), atLeast("kv_most", fullCache)},
 			Next:   "a higher load shows where the limit is",
 			says: func(f *facts) string {
 				if f.get("kept_up") == 1 {
-					return fmt.Sprintf("the server is not the limit: it kept up with %s requests/s, and requests wait %s of their time", short(f.cell.Rate), f.told("queue_share"))
+					return fmt.Sprintf("the server is not the limit: it kept up with %s requests/s, and requests wait %s of their time",
+						short(f.cell.Rate), f.told("queue_share"))
 				}
 				from, to := f.lower, f
 				if !(f.get("gain") >= grows) {
@@ -236,10 +265,12 @@ func Rules() []Rule {
 			},
 		},
 		{
-			Name: "overloaded", Title: "the server does not keep up; the cause is not known", Certainty: Shown, limited: true, checked: true,
+			Name: "overloaded", Title: "the server does not keep up; the cause is not known",
+			Certainty: Shown, limited: true, checked: true,
 			Cases: [][]Bound{{below("kept_up", 1)}},
 			says: func(f *facts) string {
-				return fmt.Sprintf("the server does not keep up: it answers %s of %s requests/s", short(f.get("rate")), short(f.cell.Rate))
+				return fmt.Sprintf("the server does not keep up: it answers %s of %s requests/s", short(f.get("rate")),
+					short(f.cell.Rate))
 			},
 			brief: func(*facts) string { return "the server does not keep up" },
 			ask:   (*facts).lacking,
@@ -285,7 +316,8 @@ func (f *facts) shares() string {
 	if !(all > 0) {
 		return ""
 	}
-	return fmt.Sprintf("of a request's time at the server %s is waiting, %s reading the prompt and %s making tokens", percent(q/all), percent(p/all), percent(d/all))
+	return fmt.Sprintf("of a request's time at the server %s is waiting, %s reading the prompt and %s making tokens",
+		percent(q/all), percent(p/all), percent(d/all))
 }
 
 // holds tells whether the rule holds of a cell.
@@ -337,7 +369,8 @@ func (r *Rule) clues(f *facts) (pro, contra, out, open []Clue) {
 	}
 	for i := range f.book.rules {
 		o := &f.book.rules[i]
-		if o.Name == r.Name || !o.limited || slices.Contains(r.covers, o.Name) || slices.Contains(o.covers, r.Name) && o.holds(f) {
+		if o.Name == r.Name || !o.limited || slices.Contains(r.covers, o.Name) || slices.Contains(o.covers, r.Name) &&
+			o.holds(f) {
 			continue
 		}
 		switch fails, missing := o.stand(f); {

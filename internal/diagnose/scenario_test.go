@@ -50,55 +50,76 @@ func TestScenarios(t *testing.T) {
 	t.Parallel()
 	for _, s := range []scenario{
 		{
-			name: "16 slots", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000", loads: []int{1, 8, 32, 64}, isl: 64, osl: 16, n: 300,
-			want: []string{"not_bound", "not_bound", "admission", "admission"}, says: []string{"at most 16 ran at once", "from concurrency 32 on; below that the server is not the limit"},
+			name: "16 slots", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000", loads: []int{1, 8, 32, 64},
+			isl: 64, osl: 16, n: 300,
+			want: []string{"not_bound", "not_bound", "admission", "admission"}, says: []string{
+				"at most 16 ran at once",
+				"from concurrency 32 on; below that the server is not the limit",
+			},
 		},
 		{
-			name: "as many slots as requests", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000", loads: []int{1, 8, 16}, isl: 64, osl: 16, n: 250,
-			want: []string{"not_bound", "not_bound", "not_bound"}, says: []string{"up to concurrency 16, the highest that was measured"},
+			name: "as many slots as requests", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000",
+			loads: []int{1, 8, 16}, isl: 64, osl: 16, n: 250,
+			want: []string{"not_bound", "not_bound", "not_bound"},
+			says: []string{"up to concurrency 16, the highest that was measured"},
 		},
 		{
-			name: "slots of a server that does not tell its KV cache", server: "step=10ms&batch=16&prefill=2us", loads: []int{8, 32}, isl: 64, osl: 16, n: 250,
+			name: "slots of a server that does not tell its KV cache", server: "step=10ms&batch=16&prefill=2us",
+			loads: []int{8, 32}, isl: 64, osl: 16, n: 250,
 			want: []string{"not_known", "queue"},
 		},
 		{
-			name: "a KV cache that is full", server: "step=5ms&batch=64&prefill=2us&kv_blocks=160", loads: []int{1, 8, 32}, isl: 64, osl: 64, n: 250,
-			want: []string{"not_bound", "not_bound", "kv_cache"}, says: []string{"The KV cache is full from concurrency 32 on"},
+			name: "a KV cache that is full", server: "step=5ms&batch=64&prefill=2us&kv_blocks=160",
+			loads: []int{1, 8, 32}, isl: 64, osl: 64, n: 250,
+			want: []string{"not_bound", "not_bound", "kv_cache"},
+			says: []string{"The KV cache is full from concurrency 32 on"},
 		},
 		{
-			name: "a KV cache that is nearly full", server: "step=5ms&batch=64&prefill=2us&kv_blocks=160", loads: []int{1, 8, 16}, isl: 64, osl: 64, n: 250,
+			name: "a KV cache that is nearly full", server: "step=5ms&batch=64&prefill=2us&kv_blocks=160",
+			loads: []int{1, 8, 16}, isl: 64, osl: 64, n: 250,
 			want: []string{"not_bound", "not_bound", "not_bound"},
 		},
 		{
-			name: "prompts take the time", server: "step=2ms&batch=64&prefill=100us", loads: []int{1, 8, 32}, isl: 512, osl: 8, n: 250,
+			name: "prompts take the time", server: "step=2ms&batch=64&prefill=100us", loads: []int{1, 8, 32}, isl: 512,
+			osl: 8, n: 250,
 			want: []string{"prefill", "prefill", "prefill"},
 		},
 		{
-			name: "prompts take a third of the time", server: "step=10ms&batch=64&prefill=40us", loads: []int{1, 4, 8}, isl: 512, osl: 32, n: 250,
+			name: "prompts take a third of the time", server: "step=10ms&batch=64&prefill=40us",
+			loads: []int{1, 4, 8}, isl: 512, osl: 32, n: 250,
 			want: []string{"not_bound", "not_bound", "not_known"},
 		},
 		{
-			name: "tokens take the time", server: "step=2ms&seq=2ms&batch=64&prefill=1us", loads: []int{1, 8, 32}, isl: 64, osl: 32, n: 250,
-			want: []string{"not_known", "decode", "decode"}, says: []string{"from concurrency 8 on; what the limit is below that is not known"},
+			name: "tokens take the time", server: "step=2ms&seq=2ms&batch=64&prefill=1us",
+			loads: []int{1, 8, 32}, isl: 64, osl: 32, n: 250,
+			want: []string{"not_known", "decode", "decode"},
+			says: []string{"from concurrency 8 on; what the limit is below that is not known"},
 		},
 		{
-			name: "tokens take a little longer with more requests", server: "step=20ms&seq=100us&batch=64&prefill=1us", loads: []int{1, 8, 32}, isl: 64, osl: 16, n: 400,
+			name: "tokens take a little longer with more requests", server: "step=20ms&seq=100us&batch=64&prefill=1us",
+			loads: []int{1, 8, 32}, isl: 64, osl: 16, n: 400,
 			want: []string{"not_bound", "not_bound", "not_bound"},
 		},
 		{
-			name: "a front end that takes one request at a time", server: "step=2ms&batch=64&prefill=1us&front=20ms", loads: []int{1, 8, 32}, isl: 64, osl: 16, n: 250,
+			name: "a front end that takes one request at a time", server: "step=2ms&batch=64&prefill=1us&front=20ms",
+			loads: []int{1, 8, 32}, isl: 64, osl: 16, n: 250,
 			want: []string{"front_end", "front_end", "front_end"},
 		},
 		{
-			name: "a front end that is fast enough", server: "step=10ms&batch=64&prefill=1us&front=500us", loads: []int{1, 4, 8}, isl: 64, osl: 16, n: 400,
+			name: "a front end that is fast enough", server: "step=10ms&batch=64&prefill=1us&front=500us",
+			loads: []int{1, 4, 8}, isl: 64, osl: 16, n: 400,
 			want: []string{"not_bound", "not_bound", "not_bound"},
 		},
 		{
-			name: "an open loop that the server keeps up with", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000", open: true, loads: []int{20}, isl: 64, osl: 16, n: 400,
+			name:   "an open loop that the server keeps up with",
+			server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000", open: true, loads: []int{20}, isl: 64, osl: 16,
+			n:    400,
 			want: []string{"not_bound"}, says: []string{"it kept up with 20 requests/s, and requests wait"},
 		},
 		{
-			name: "an open loop that it does not keep up with", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000", open: true, loads: []int{20, 200}, isl: 64, osl: 16, n: 600,
+			name:   "an open loop that it does not keep up with",
+			server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000", open: true, loads: []int{20, 200}, isl: 64,
+			osl: 16, n: 600,
 			want: []string{"not_bound", "admission"},
 		},
 	} {
@@ -107,7 +128,8 @@ func TestScenarios(t *testing.T) {
 			r := s.run(t)
 			for i, c := range r.Cells {
 				if c.Finding != s.want[i] {
-					t.Errorf("%s is %q, want %q: %s\nfor %+v\nagainst %+v", c.Label, c.Finding, s.want[i], c.Sentence, c.For, c.Against)
+					t.Errorf("%s is %q, want %q: %s\nfor %+v\nagainst %+v", c.Label, c.Finding, s.want[i], c.Sentence,
+						c.For, c.Against)
 				}
 			}
 			for _, part := range s.says {

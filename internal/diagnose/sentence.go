@@ -70,7 +70,8 @@ func (r *Report) alongLoad() string {
 	case !last.rule.limited || slices.ContainsFunc(cells[:at], func(c Result) bool { return c.rule.limited }):
 		return ""
 	case slices.ContainsFunc(cells[:at], func(c Result) bool { return c.Certainty == NotKnown }):
-		return sentence(brief + fmt.Sprintf(" from %s %s on; what the limit is below that is not known", axis, load(at)))
+		return sentence(brief + fmt.Sprintf(" from %s %s on; what the limit is below that is not known", axis,
+			load(at)))
 	case last.rule.limited:
 		return sentence(brief + fmt.Sprintf(" from %s %s on; below that the server is not the limit", axis, load(at)))
 	}
@@ -115,8 +116,9 @@ func stepsOf(all []*facts) []Step {
 		}
 		more := func(name string) float64 { return g.get(name) - f.get(name) }
 		s := Step{
-			From: f.cell.Label, To: g.cell.Label, Latency: more("latency_ms"), Throughput: g.get("rate") / f.get("rate"),
-			Queue: known(more("queue_ms")), Prefill: known(more("prefill_ms")), Decode: known(more("decode_ms")),
+			From: f.cell.Label, To: g.cell.Label, Latency: more("latency_ms"),
+			Throughput: g.get("rate") / f.get("rate"),
+			Queue:      known(more("queue_ms")), Prefill: known(more("prefill_ms")), Decode: known(more("decode_ms")),
 		}
 		if math.IsNaN(s.Latency) || math.IsNaN(s.Throughput) || math.IsInf(s.Throughput, 0) {
 			continue
@@ -129,7 +131,8 @@ func stepsOf(all []*facts) []Step {
 
 // says names the largest part of a growth that matters.
 func (s *Step) says() string {
-	text := fmt.Sprintf("from %s to %s throughput changes by the factor %s, and a request takes %s ", s.From, s.To, short(s.Throughput), words.Millis(math.Abs(s.Latency)))
+	text := fmt.Sprintf("from %s to %s throughput changes by the factor %s, and a request takes %s ", s.From, s.To,
+		short(s.Throughput), words.Millis(math.Abs(s.Latency)))
 	if s.Latency < 0 {
 		return text + "less"
 	}
@@ -137,7 +140,8 @@ func (s *Step) says() string {
 	if s.Queue == nil || s.Prefill == nil || s.Decode == nil || s.Latency == 0 {
 		return text
 	}
-	return text + fmt.Sprintf(": %s in the queue, %s reading the prompt, %s making tokens", signed(*s.Queue), signed(*s.Prefill), signed(*s.Decode))
+	return text + fmt.Sprintf(": %s in the queue, %s reading the prompt, %s making tokens",
+		signed(*s.Queue), signed(*s.Prefill), signed(*s.Decode))
 }
 
 func signed(ms float64) string {

@@ -34,9 +34,12 @@ func FromGo() Catalogues {
 	var c Catalogues
 	for _, e := range endpoint.Catalogue() {
 		c.Endpoints = append(c.Endpoints, fields.EndpointType{
-			Name: e.Type, Streams: e.CanStream, StreamsRPC: e.CanStream || e.RPCStreamPath != "", Tokens: e.ProducesTokens, Text: e.TakesText,
-			Ranks: e.Ranks, System: e.TakesSystem, LegacyMaxTokens: e.LegacyMaxTokens, Files: strings.HasPrefix(e.ContentType, "multipart/"),
-			Images: e.Takes&endpoint.Images != 0, Audio: e.Takes&endpoint.Audios != 0, Video: e.Takes&endpoint.Videos != 0,
+			Name: e.Type, Streams: e.CanStream, StreamsRPC: e.CanStream || e.RPCStreamPath != "",
+			Tokens: e.ProducesTokens, Text: e.TakesText,
+			Ranks: e.Ranks, System: e.TakesSystem, LegacyMaxTokens: e.LegacyMaxTokens,
+			Files:  strings.HasPrefix(e.ContentType, "multipart/"),
+			Images: e.Takes&endpoint.Images != 0, Audio: e.Takes&endpoint.Audios != 0,
+			Video:      e.Takes&endpoint.Videos != 0,
 			UsageAsked: e.UsageAsked, Templated: e.Messages != nil, KeyHeader: e.KeyHeader, Settings: e.Settings,
 		})
 	}
@@ -45,7 +48,10 @@ func FromGo() Catalogues {
 		c.Rules.Dataset = append(c.Rules.Dataset, typed{t.Name, t.Takes, t.Instead})
 	}
 	for _, f := range formats.Catalogue() {
-		c.Formats = append(c.Formats, fields.DatasetFormat{Name: f.Name, Trace: f.Trace, Complete: f.Complete, Verbatim: f.Verbatim, Promotes: f.Promotes, Trees: f.Trees, Settings: f.Settings})
+		c.Formats = append(c.Formats, fields.DatasetFormat{
+			Name: f.Name, Trace: f.Trace, Complete: f.Complete,
+			Verbatim: f.Verbatim, Promotes: f.Promotes, Trees: f.Trees, Settings: f.Settings,
+		})
 	}
 	for _, s := range public.Catalogue() {
 		c.Published = append(c.Published, fields.PublicSet{Name: s.Name, Format: s.Format})
@@ -53,14 +59,18 @@ func FromGo() Catalogues {
 	for _, m := range mode.Catalogue() {
 		if !m.BySetting() {
 			c.Phases = append(c.Phases, fields.PhaseType{
-				Name: m.Name, Settings: names(m.Takes), Pattern: m.Pattern, Presumed: m.Presumed, Closed: m.Closed, Ends: m.Ends, Timed: m.Timed,
+				Name: m.Name, Settings: names(m.Takes), Pattern: m.Pattern, Presumed: m.Presumed,
+				Closed: m.Closed, Ends: m.Ends, Timed: m.Timed,
 				Turns: m.Turns, Requests: m.Requests, PerSlot: m.PerSlot, Primed: m.Primed,
 			})
 			c.Rules.Phase = append(c.Rules.Phase, typed{m.Name, m.Takes, m.Instead})
 		}
 	}
 	for _, k := range sweep.Kinds() {
-		c.Sweeps = append(c.Sweeps, fields.SweepType{Name: k.Name, Settings: names(k.Takes), Sampled: k.Sampled, InStep: k.InStep})
+		c.Sweeps = append(c.Sweeps, fields.SweepType{
+			Name: k.Name, Settings: names(k.Takes), Sampled: k.Sampled,
+			InStep: k.InStep,
+		})
 		c.Rules.Sweep = append(c.Rules.Sweep, typed{k.Name, k.Takes, nil})
 	}
 	return c

@@ -32,7 +32,8 @@ func CLI(commands []CLICommand, options []schema.Option) string {
 		if c.Instead != "" {
 			continue
 		}
-		fmt.Fprintf(&b, "## aiperf %s\n\n%s.\n\n```\n%s\n```\n\n", c.Name, upperFirst(c.Usage), strings.TrimSpace(c.Help))
+		fmt.Fprintf(&b, "## aiperf %s\n\n%s.\n\n```\n%s\n```\n\n", c.Name,
+			upperFirst(c.Usage), strings.TrimSpace(c.Help))
 		var own []CLIFlag
 		var others []string
 		for _, f := range c.Flags {
@@ -56,7 +57,8 @@ func CLI(commands []CLICommand, options []schema.Option) string {
 	var rows [][]string
 	flush := func() {
 		if len(rows) > 0 {
-			fmt.Fprintf(&b, "### %s\n\n%s", group, table([]string{"flags", "value", "default", "sweeps", "what it does", "path"}, rows))
+			fmt.Fprintf(&b, "### %s\n\n%s", group,
+				table([]string{"flags", "value", "default", "sweeps", "what it does", "path"}, rows))
 		}
 		rows = nil
 	}
@@ -116,8 +118,10 @@ func AbsentFlags(options []schema.Option) string {
 
 // Glossary is docs/glossary.md: a row for each word.
 func Glossary(rows [][]string) string {
-	return Mark("internal/glossary/terms.go") + "# Words\n\nWords that this program uses on its screens and pages. `aiperf help WORD` prints the same, and also knows metrics\n" +
-		"([metrics.md](metrics.md)), checks ([verdict.md](verdict.md)) and flags ([cli.md](cli.md)).\n\n" + table([]string{"word", "also", "meaning"}, rows)
+	return Mark("internal/glossary/terms.go") +
+		"# Words\n\nWords that this program uses on its screens and pages. `aiperf help WORD` prints the same, and also knows metrics\n" +
+		"([metrics.md](metrics.md)), checks ([verdict.md](verdict.md)) and flags ([cli.md](cli.md)).\n\n" +
+		table([]string{"word", "also", "meaning"}, rows)
 }
 
 // dashes are all names of a flag as they are typed.

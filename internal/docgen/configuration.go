@@ -86,7 +86,9 @@ func effects(needs []schema.Need) string {
 }
 
 // walkObjects visits the experiment and every object that a field of it holds.
-func walkObjects(schemaJSON []byte, options []schema.Option, visit func(s *jsonSchema, name string, def map[string]any)) error {
+func walkObjects(
+	schemaJSON []byte, options []schema.Option, visit func(s *jsonSchema, name string, def map[string]any),
+) error {
 	s := &jsonSchema{flags: map[string][]string{}, unbuilt: map[string]bool{}, words: map[string]string{}}
 	if err := json.Unmarshal(schemaJSON, &s.root); err != nil {
 		return err
@@ -146,7 +148,10 @@ func (s *jsonSchema) settings(name string, def map[string]any) (out []Setting) {
 	}
 	for _, key := range s.keys(def) {
 		field := def["properties"].(map[string]any)[key].(map[string]any)
-		row := Setting{Object: name, Key: key, Type: s.describe(field), Flags: slices.Compact(slices.Sorted(slices.Values(s.flags[name+"."+key])))}
+		row := Setting{
+			Object: name, Key: key, Type: s.describe(field),
+			Flags: slices.Compact(slices.Sorted(slices.Values(s.flags[name+"."+key]))),
+		}
 		row.Doc, _ = field["description"].(string)
 		if s.unbuilt[name+"."+key] {
 			row.Doc += " *Not supported yet.*"
@@ -256,7 +261,12 @@ func (s *jsonSchema) allOf(arms []any) string {
 
 func bounds(n map[string]any) string {
 	var out []string
-	for _, b := range []struct{ key, sign string }{{"minimum", "≥"}, {"exclusiveMinimum", ">"}, {"maximum", "≤"}, {"exclusiveMaximum", "<"}} {
+	for _, b := range []struct{ key, sign string }{
+		{"minimum", "≥"},
+		{"exclusiveMinimum", ">"},
+		{"maximum", "≤"},
+		{"exclusiveMaximum", "<"},
+	} {
 		const exact = 1<<53 - 1 // the largest whole number of JSON: no bound of ours
 		if v, ok := n[b.key].(float64); ok && v != exact {
 			out = append(out, b.sign+" "+strconv.FormatFloat(v, 'g', -1, 64))

@@ -69,7 +69,8 @@ func TestConfiguration(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := Configuration([]byte(tinySchema), []schema.Option{{Path: "nothing.here", Names: []string{"x"}}}, nil); err == nil {
+	if _, err := Configuration([]byte(tinySchema), []schema.Option{{Path: "nothing.here", Names: []string{"x"}}},
+		nil); err == nil {
 		t.Error("no error for a flag whose field is not in the schema")
 	}
 }
@@ -78,7 +79,8 @@ func TestSourceTables(t *testing.T) {
 	t.Parallel()
 	src := "package p\nconst shared = \"why\"\nvar rows = map[string]string{\"b\": \"because\", \"a\": shared}\n"
 	got, err := Differences([]byte(src), "rows", "case")
-	if want := "| case | here, and why |\n| --- | --- |\n| `a` | why |\n| `b` | because |\n\n"; err != nil || got != want {
+	if want := "| case | here, and why |\n| --- | --- |\n| `a` | why |\n| `b` | because |\n\n"; err != nil ||
+		got != want {
 		t.Errorf("%q, %v", got, err)
 	}
 	if _, err := Differences([]byte(src), "other", "case"); err == nil {
@@ -91,7 +93,10 @@ func TestTablesNeedSentences(t *testing.T) {
 	if _, err := Tables([]Table{{Name: "requests", Columns: []Column{{Name: "no_such_column"}}}}); err == nil {
 		t.Error("no error for a column nobody has described")
 	}
-	page, err := Tables([]Table{{Name: "runs", Columns: []Column{{Name: "seed", Type: "int64", Doc: "root seed"}, {Name: "axis_users", Type: "int64", Null: true, Doc: "value of users in this cell"}}}})
+	page, err := Tables([]Table{{Name: "runs", Columns: []Column{
+		{Name: "seed", Type: "int64", Doc: "root seed"},
+		{Name: "axis_users", Type: "int64", Null: true, Doc: "value of users in this cell"},
+	}}})
 	if err != nil || !strings.Contains(page, "| `axis_users` | int64 | yes | value of users in this cell |") {
 		t.Errorf("%v\n%s", err, page)
 	}

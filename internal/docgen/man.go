@@ -17,7 +17,8 @@ func ManName(command string) string {
 func Man(c CLICommand, all []CLICommand, options []schema.Option) string {
 	var b strings.Builder
 	full := strings.TrimSpace("aiperf " + c.Name)
-	fmt.Fprintf(&b, ".TH %s 1\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.B %s\n", roff(strings.ToUpper(ManName(c.Name))), roff(ManName(c.Name)), roff(c.Usage), roff(full))
+	fmt.Fprintf(&b, ".TH %s 1\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.B %s\n", roff(strings.ToUpper(ManName(c.Name))),
+		roff(ManName(c.Name)), roff(c.Usage), roff(full))
 	if len(c.Flags) > 0 || c.Settings {
 		b.WriteString("[options] ")
 	}

@@ -32,10 +32,16 @@ func Metrics(rows []metrics.Metric) string {
 		if lines[m.Group] == nil {
 			groups = append(groups, m.Group)
 		}
-		lines[m.Group] = append(lines[m.Group], []string{code(m.Tag), m.Header, m.Unit, percentiles, better, m.Formula, strings.Join(m.Needs.Words(), ", ")})
+		lines[m.Group] = append(lines[m.Group], []string{
+			code(m.Tag), m.Header, m.Unit, percentiles, better,
+			m.Formula, strings.Join(m.Needs.Words(), ", "),
+		})
 	}
 	for _, g := range groups {
-		b.WriteString("## " + upperFirst(g.Words()) + "\n\n" + table([]string{"tag", "name", "unit", "percentiles", "better", "computed from", "needs"}, lines[g]))
+		b.WriteString("## " + upperFirst(g.Words()) + "\n\n" + table([]string{
+			"tag", "name", "unit", "percentiles",
+			"better", "computed from", "needs",
+		}, lines[g]))
 	}
 	b.WriteString(endings(rows))
 	var other [][]string
@@ -66,8 +72,10 @@ func endings(rows []metrics.Metric) string {
 		counts = append(counts, []string{code(m.Tag), counting(m.Counts), theirs})
 	}
 	return "## How requests end\n\n" +
-		"Every request that was due is in exactly one of these parts:\n\n" + table([]string{"part", "what became of it"}, parts) +
-		"A count, a ratio, a limit or a word on the screen is about some of them:\n\n" + table([]string{"tag", "counts", "in AIPerf's files, where it is another"}, counts) +
+		"Every request that was due is in exactly one of these parts:\n\n" +
+		table([]string{"part", "what became of it"}, parts) +
+		"A count, a ratio, a limit or a word on the screen is about some of them:\n\n" +
+		table([]string{"tag", "counts", "in AIPerf's files, where it is another"}, counts) +
 		"SLOs are judged from intended in an open loop and in a replay, since a queue in front of the server is the user's wait, too,\n" +
 		"and from sending in a closed loop. `…_from_sent` stands beside it where the two can differ. A request that was cut off is\n" +
 		"bad when it was as old as the limit, and else undecided: the share is a range then. AIPerf judges from sending, and its files do.\n\n"

@@ -62,7 +62,13 @@ func Endpoints(rows []*endpoint.Spec) string {
 		for _, f := range []struct {
 			said bool
 			word string
-		}{{s.CanStream, "streams"}, {s.RPCStreamPath != "", "streams by gRPC"}, {s.ProducesTokens, "tokens"}, {s.TakesSystem, "conversations"}, {s.Takes != 0, s.Takes.String()}} {
+		}{
+			{s.CanStream, "streams"},
+			{s.RPCStreamPath != "", "streams by gRPC"},
+			{s.ProducesTokens, "tokens"},
+			{s.TakesSystem, "conversations"},
+			{s.Takes != 0, s.Takes.String()},
+		} {
 			if f.said {
 				has = append(has, f.word)
 			}

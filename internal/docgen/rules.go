@@ -27,7 +27,10 @@ type setting struct {
 // Files are the hand-written files of the schema with a part that follows from the
 // catalogues, by name, and that part.
 func (c Catalogues) Files() map[string]string {
-	return map[string]string{"dataset.cue": typeRules(c.Rules.Dataset), "phase.cue": typeRules(c.Rules.Phase), "sweep.cue": typeRules(c.Rules.Sweep)}
+	return map[string]string{
+		"dataset.cue": typeRules(c.Rules.Dataset), "phase.cue": typeRules(c.Rules.Phase),
+		"sweep.cue": typeRules(c.Rules.Sweep),
+	}
 }
 
 // Marks of the generated part of a CUE file.
@@ -106,7 +109,8 @@ func needed(b *strings.Builder, name string, types []typed) {
 			for _, o := range append([]string{name}, g.or...) {
 				missing += " if " + o + " == _|_"
 			}
-			fmt.Fprintf(b, "\t\t\tif %s%s {%s: error(\"required by type: %s\") @rule(hint=%q, by=type)}\n", said.condition, missing, name, said.word, g.hint)
+			fmt.Fprintf(b, "\t\t\tif %s%s {%s: error(\"required by type: %s\") @rule(hint=%q, by=type)}\n",
+				said.condition, missing, name, said.word, g.hint)
 		}
 	}
 }
@@ -121,12 +125,14 @@ func refused(b *strings.Builder, s setting, types []typed) {
 		}
 	}
 	if len(gs) == 1 && gs[0].hint == only && len(s.takers) == 1 {
-		fmt.Fprintf(b, "\t\t\tif type != %q if %s != _|_ {%s: error(\"needs type: %s\")%s}\n", s.takers[0], s.Name, s.Name, s.takers[0], hinted(only))
+		fmt.Fprintf(b, "\t\t\tif type != %q if %s != _|_ {%s: error(\"needs type: %s\")%s}\n",
+			s.takers[0], s.Name, s.Name, s.takers[0], hinted(only))
 		return
 	}
 	for _, g := range gs {
 		for _, said := range g.said(gs) {
-			fmt.Fprintf(b, "\t\t\tif %s if %s != _|_ {%s: error(\"cannot be combined with type: %s\")%s}\n", said.condition, s.Name, s.Name, said.word, hinted(g.hint))
+			fmt.Fprintf(b, "\t\t\tif %s if %s != _|_ {%s: error(\"cannot be combined with type: %s\")%s}\n",
+				said.condition, s.Name, s.Name, said.word, hinted(g.hint))
 		}
 	}
 }

@@ -65,7 +65,8 @@ func TestTypesTakeTheirSettings(t *testing.T) {
 							delete(with, needed.Name) // it stands in its place, so this mistake alone is made
 						}
 					}
-					refusedFor(t, object.name, with, s.Name, "needs type: "+s.takers[0], "cannot be combined with type: "+kind.name)
+					refusedFor(t, object.name, with, s.Name, "needs type: "+s.takers[0],
+						"cannot be combined with type: "+kind.name)
 				}
 			}
 		}

@@ -94,7 +94,10 @@ func (j *job) arrivals(t *testing.T, path string) (all []arrival) {
 			t.Fatalf("the server got %q, which was never sent or came twice", e.RequestID)
 		}
 		delete(sent, e.RequestID)
-		all = append(all, arrival{r, e, r.Intended - start, e.Recv + e.WallOffset - zero, e.First + e.WallOffset - zero})
+		all = append(all, arrival{
+			r, e, r.Intended - start, e.Recv + e.WallOffset - zero,
+			e.First + e.WallOffset - zero,
+		})
 	}
 	if len(sent) > 0 {
 		t.Fatalf("%d requests are not in the server's log", len(sent))
@@ -142,9 +145,18 @@ func TestArrivalsFollowTheSchedule(t *testing.T) {
 		ramp := &schema.Ramp{Duration: 0.2, Strategy: shape}
 		all = append(
 			all,
-			timed{"rate ramp, " + shape, quick, nil, schema.Phase{Type: "constant", Rate: 300, RateRamp: ramp, Requests: 60}},
-			timed{"concurrency ramp, " + shape, held, nil, schema.Phase{Type: "concurrency", Concurrency: 30, ConcurrencyRamp: ramp, Requests: 30}},
-			timed{"prefill ramp, " + shape, held, nil, schema.Phase{Type: "concurrency", PrefillConcurrency: 30, PrefillRamp: ramp, Requests: 30}},
+			timed{"rate ramp, " + shape, quick, nil, schema.Phase{
+				Type: "constant", Rate: 300, RateRamp: ramp,
+				Requests: 60,
+			}},
+			timed{"concurrency ramp, " + shape, held, nil, schema.Phase{
+				Type:        "concurrency",
+				Concurrency: 30, ConcurrencyRamp: ramp, Requests: 30,
+			}},
+			timed{"prefill ramp, " + shape, held, nil, schema.Phase{
+				Type:               "concurrency",
+				PrefillConcurrency: 30, PrefillRamp: ramp, Requests: 30,
+			}},
 		)
 	}
 	for _, c := range all {
@@ -175,8 +187,10 @@ func asPlanned(t *testing.T, j *job, all []arrival) {
 		if a.late() < -adrift {
 			t.Errorf("request %d arrived %v early", a.rec.RequestID, time.Duration(-a.late()))
 		}
-		if told := a.rec.AdmissionWait() + a.rec.DispatchLateness() + a.rec.ConnectTime(); math.Abs(told-float64(a.rec.Sent-a.rec.Intended)/1e6) > 1e-9 {
-			t.Errorf("request %d was sent %v after it was due and tells %v ms", a.rec.RequestID, time.Duration(a.rec.Sent-a.rec.Intended), told)
+		if told := a.rec.AdmissionWait() + a.rec.DispatchLateness() +
+			a.rec.ConnectTime(); math.Abs(told-float64(a.rec.Sent-a.rec.Intended)/1e6) > 1e-9 {
+			t.Errorf("request %d was sent %v after it was due and tells %v ms", a.rec.RequestID,
+				time.Duration(a.rec.Sent-a.rec.Intended), told)
 		}
 	}
 	slices.Sort(intended)
@@ -191,7 +205,10 @@ func asPlanned(t *testing.T, j *job, all []arrival) {
 func inline(t *testing.T, format string, records []any) *dataset.Set {
 	t.Helper()
 	j := newJob(t, "")
-	set, err := dataset.Open(schema.Dataset{Name: "main", Type: "file", Format: format, Records: datasettest.Records(t, records...)}, j.Tokenizer, 1, "main")
+	set, err := dataset.Open(schema.Dataset{
+		Name: "main", Type: "file", Format: format,
+		Records: datasettest.Records(t, records...),
+	}, j.Tokenizer, 1, "main")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,14 +295,18 @@ func erlang(k int, x float64) float64 {
 func TestWaitingForASlotIsTold(t *testing.T) {
 	t.Parallel()
 	const gap, takes = 10 * time.Millisecond, 40 * time.Millisecond
-	_, all := against(t, "mock:?ttft=40ms&osl=1", nil, schema.Phase{Type: "constant", Rate: 100, Concurrency: 1, Requests: 12})
+	_, all := against(t, "mock:?ttft=40ms&osl=1", nil, schema.Phase{
+		Type: "constant", Rate: 100, Concurrency: 1,
+		Requests: 12,
+	})
 	for i, a := range all {
 		least := float64(time.Duration(i)*(takes-gap)) / 1e6
 		if w := a.rec.AdmissionWait(); w < least {
 			t.Errorf("request %d waited %v ms for its slot, want at least %v", i, w, least)
 		}
 		if from := a.rec.LatencyFromIntended(); from < least+float64(takes)/1e6 {
-			t.Errorf("request %d took %v ms from its intended time, want at least %v", i, from, least+float64(takes)/1e6)
+			t.Errorf("request %d took %v ms from its intended time, want at least %v", i, from,
+				least+float64(takes)/1e6)
 		}
 	}
 }
@@ -295,13 +316,15 @@ func TestWaitingForASlotIsTold(t *testing.T) {
 func TestPauseShowsFromIntended(t *testing.T) {
 	t.Parallel()
 	const rate, n = 200, 300
-	_, all := against(t, "mock:?ttft=0s&osl=1&pause=400ms@500ms", nil, schema.Phase{Type: "constant", Rate: rate, Concurrency: 8, Requests: n})
+	_, all := against(t, "mock:?ttft=0s&osl=1&pause=400ms@500ms", nil,
+		schema.Phase{Type: "constant", Rate: rate, Concurrency: 8, Requests: n})
 	var told, log []float64
 	for _, a := range all {
 		told = append(told, a.rec.LatencyFromIntended())
 		log = append(log, float64(a.first-a.intended)/1e6)
 		if told[len(told)-1] < log[len(log)-1]-float64(adrift)/1e6 {
-			t.Errorf("request %d: %v ms from its intended time, the server answered after %v", a.rec.RequestID, told[len(told)-1], log[len(log)-1])
+			t.Errorf("request %d: %v ms from its intended time, the server answered after %v",
+				a.rec.RequestID, told[len(told)-1], log[len(log)-1])
 		}
 	}
 	slices.Sort(told)

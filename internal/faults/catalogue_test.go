@@ -92,7 +92,11 @@ func catalogue() []fault {
 		{n: 52, what: "a torn end of the journal is cut", proofs: []proof{at(resultdir, "TestJournalSurvivesATornLine"), at("sinks", "TestTornJournal"), at(command, "testdata/script/resume_damaged.txtar")}},
 		{n: 53, what: "two programs in one directory: the second refuses", proofs: []proof{at(resultdir, "TestOneProcessPerDirectory")}},
 		{
-			n: 54, what: "the wall clock is set: durations stay, the jump is noted", proofs: []proof{at(transport, "TestWallClockIsSet"), at(transport, "TestWallClockIsSetAtTheEnd"), at(transport, "TestStampsOverAJump"), at(telemetry, "TestWallJump"), at(verdict, "TestEachCheckFlips")},
+			n: 54, what: "the wall clock is set: durations stay, the jump is noted",
+			proofs: []proof{
+				at(transport, "TestWallClockIsSet"), at(transport, "TestWallClockIsSetAtTheEnd"),
+				at(transport, "TestStampsOverAJump"), at(telemetry, "TestWallJump"), at(verdict, "TestEachCheckFlips"),
+			},
 			beyond: "setting the clock of the machine that runs the tests would disturb everything on it, and time namespaces cover the monotonic clock alone: the client's idea of the wall clock is moved, which is all that a set clock is to it",
 		},
 		{n: 55, what: "the client is stopped: stamps hold, the verdict says so", proofs: []proof{at(here, "TestStoppedProgramIsInvalid"), at(here, "TestStampsHoldWhileStopped"), at(transport, "TestStampsHoldWhileStarved"), at(verdict, "TestEachCheckFlips")}},

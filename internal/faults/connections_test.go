@@ -77,7 +77,8 @@ func TestServerClosesAfterEachAnswer(t *testing.T) {
 	}
 	for _, r := range j.records {
 		if r.Failed() && (r.ErrorKind != "reset" || !r.Reused) {
-			t.Errorf("request %d: %s %s, on a connection that was used before: %v", r.RequestID, r.Status, r.ErrorKind, r.Reused)
+			t.Errorf("request %d: %s %s, on a connection that was used before: %v", r.RequestID, r.Status, r.ErrorKind,
+				r.Reused)
 		}
 	}
 }
@@ -98,7 +99,8 @@ func TestByteByByte(t *testing.T) {
 		got = append(got, j.one(t))
 	}
 	a, b := got[0], got[1]
-	if a.Status != record.OK || a.OSL != b.OSL || a.UsageCompletion != b.UsageCompletion || a.FinishReason != b.FinishReason || contents(a) != contents(b) || a.BytesReceived != b.BytesReceived {
+	if a.Status != record.OK || a.OSL != b.OSL || a.UsageCompletion != b.UsageCompletion ||
+		a.FinishReason != b.FinishReason || contents(a) != contents(b) || a.BytesReceived != b.BytesReceived {
 		t.Errorf("in one piece %+v\nbyte by byte %+v", a, b)
 	}
 }
@@ -109,7 +111,8 @@ func TestTimeoutFreesTheSlot(t *testing.T) {
 	s := fs.Start(t, fs.Script{fs.Read(), fs.Send(fs.StreamHead()), fs.UntilClosed()}, again(good()))
 	j := newJob(t, s.URL())
 	j.Phases[0].Concurrency, j.Endpoint.Timeout = 1, 0.5
-	j.Endpoint.ConnectionReuse, j.client.Reuse = "sticky-user-sessions", "sticky-user-sessions" // no connection is opened ahead
+	// no connection is opened ahead
+	j.Endpoint.ConnectionReuse, j.client.Reuse = "sticky-user-sessions", "sticky-user-sessions"
 	j.run(t)
 	if p := j.result.Phases[0]; p.Failed < 1 || p.OK < 1 {
 		t.Errorf("%d ok, %d failed; want the first to fail and others to follow", p.OK, p.Failed)
@@ -172,11 +175,16 @@ func TestTooManyFailuresEndTheRun(t *testing.T) {
 	j := newJob(t, s.URL())
 	limit := 0.5
 	j.Phases[0].Concurrency, j.Phases[0].Requests, j.Phases[0].FailedRequestThreshold = 4, 100_000, &limit
-	j.Phases = append(j.Phases, schema.Phase{Name: "next", Kind: "profiling", Type: "concurrency", Concurrency: 1, Requests: 1})
+	j.Phases = append(j.Phases, schema.Phase{
+		Name: "next", Kind: "profiling", Type: "concurrency", Concurrency: 1,
+		Requests: 1,
+	})
 	j.run(t)
 	p := j.result.Phases[0]
-	if len(j.result.Phases) != 1 || p.Stop != "failures" || p.Issued < 10 || p.Issued == 100_000 || !strings.Contains(j.result.Cancelled, "failed-request-threshold exceeded") {
-		t.Errorf("%d phases, the first issued %d and ended by %s, the run by %q", len(j.result.Phases), p.Issued, p.Stop, j.result.Cancelled)
+	if len(j.result.Phases) != 1 || p.Stop != "failures" || p.Issued < 10 || p.Issued == 100_000 ||
+		!strings.Contains(j.result.Cancelled, "failed-request-threshold exceeded") {
+		t.Errorf("%d phases, the first issued %d and ended by %s, the run by %q", len(j.result.Phases), p.Issued,
+			p.Stop, j.result.Cancelled)
 	}
 }
 
@@ -184,7 +192,10 @@ func TestTooManyFailuresEndTheRun(t *testing.T) {
 func TestMixedFailures(t *testing.T) {
 	t.Parallel()
 	var turn atomic.Int64
-	answers := []string{good(), fs.Answer("500 No", "text/plain", "no"), fs.Stream("[DONE]"), fs.Stream(content("a")), good()}
+	answers := []string{
+		good(), fs.Answer("500 No", "text/plain", "no"), fs.Stream("[DONE]"), fs.Stream(content("a")),
+		good(),
+	}
 	s := fs.Start(t, fs.Script{fs.Loop(fs.Read(), func(c *fs.Conn) bool {
 		return fs.Send(answers[int(turn.Add(1)-1)%len(answers)])(c)
 	})})
@@ -195,7 +206,10 @@ func TestMixedFailures(t *testing.T) {
 	for _, r := range j.records {
 		got[strings.TrimSpace(string(r.Status)+" "+r.ErrorKind)]++
 	}
-	for kind, want := range map[string]int{"ok": 200, "http_error http_500": 100, "parse_error no_content": 100, "truncated no_end": 100} {
+	for kind, want := range map[string]int{
+		"ok": 200, "http_error http_500": 100, "parse_error no_content": 100,
+		"truncated no_end": 100,
+	} {
 		if got[kind] != want {
 			t.Errorf("%d requests ended as %q, want %d: %v", got[kind], kind, want, got)
 		}
@@ -205,13 +219,16 @@ func TestMixedFailures(t *testing.T) {
 // An API's own mark ends an answer whose body stays open, at the time when it came.
 func TestOwnMarkEndsAnswer(t *testing.T) {
 	t.Parallel()
-	s := fs.Start(t, fs.Script{fs.Read(), fs.Send(fs.StreamHead() + fs.Event(`{"content":"Hello","stop":false}`) + fs.Event(`{"content":"","stop":true,"stop_type":"limit"}`)), fs.UntilClosed()})
+	s := fs.Start(t, fs.Script{fs.Read(), fs.Send(fs.StreamHead() + fs.Event(`{"content":"Hello","stop":false}`) +
+		fs.Event(`{"content":"","stop":true,"stop_type":"limit"}`)), fs.UntilClosed()})
 	j := newJob(t, s.URL())
 	j.Spec, _ = endpoint.Lookup("llamacpp_completion")
 	j.Endpoint.Type, j.Phases[0].Requests = "llamacpp_completion", 2
 	j.run(t)
-	if r := j.one(t); r.Status != record.OK || r.FinishReason != "limit" || r.End != r.Chunks[len(r.Chunks)-1].At && r.End < r.LastToken {
-		t.Errorf("%s %s %q, ended at %d, the last content at %d", r.Status, r.ErrorKind, r.ErrorMessage, r.End, r.LastToken)
+	if r := j.one(t); r.Status != record.OK || r.FinishReason != "limit" || r.End != r.Chunks[len(r.Chunks)-1].At &&
+		r.End < r.LastToken {
+		t.Errorf("%s %s %q, ended at %d, the last content at %d", r.Status, r.ErrorKind, r.ErrorMessage, r.End,
+			r.LastToken)
 	}
 	if e := j.stats.Endless; len(e) != 1 || e[0].Answers != 2 {
 		t.Errorf("endless: %v", e)

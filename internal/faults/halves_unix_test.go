@@ -59,10 +59,13 @@ func TestHalfOfTheAnswersFail(t *testing.T) {
 				}
 				return true
 			})})
-			p := start(t, t.TempDir(), nil, profiling(s.URL(), append(c.more, "--concurrency", "1", "--request-count", "8")...)...)
+			p := start(t, t.TempDir(), nil,
+				profiling(s.URL(), append(c.more, "--concurrency", "1", "--request-count", "8")...)...)
 			p.exit(0, 4) // 4: this machine is busy
-			if got := p.ended(); got["ok"] != half || got[c.status] != half || len(got) != 2 || calls.n.Load() != 2*half {
-				t.Errorf("requests ended as %v, the server read %d; want %d ok and %d %s", got, calls.n.Load(), half, half, c.status)
+			if got := p.ended(); got["ok"] != half || got[c.status] != half || len(got) != 2 ||
+				calls.n.Load() != 2*half {
+				t.Errorf("requests ended as %v, the server read %d; want %d ok and %d %s", got, calls.n.Load(), half,
+					half, c.status)
 			}
 			p.told(c.kind, c.words, half)
 			p.counted(half)
@@ -86,7 +89,8 @@ func (p *program) told(kind, words string, n int64) {
 	if err := json.Unmarshal(artifacts(p.t, p.dir)["run.json"], &report); err != nil {
 		p.t.Fatal(err)
 	}
-	if len(report.Errors) != 1 || report.Errors[0].Kind != kind || report.Errors[0].Count != n || !strings.Contains(report.Errors[0].Message, words) || len(report.Errors[0].Message) > 1<<10 {
+	if len(report.Errors) != 1 || report.Errors[0].Kind != kind || report.Errors[0].Count != n ||
+		!strings.Contains(report.Errors[0].Message, words) || len(report.Errors[0].Message) > 1<<10 {
 		p.t.Errorf("errors %+.300v, want %d × %s …%s… of at most 1 KB", report.Errors, n, kind, words)
 	}
 	if report.Verdict != validity.Degraded && report.Verdict != validity.Invalid { // INVALID: by a busy machine
@@ -116,7 +120,8 @@ func (p *program) counted(n int) {
 		p.t.Errorf("%d of two latencies are in the table of metrics", seen)
 	}
 	for _, c := range p.table("checks") {
-		if c["check"] == "errors" && (c["verdict"] != "warn" || !strings.HasPrefix(c["detail"], fmt.Sprintf("%d of %d requests failed: ", n, 2*n))) {
+		if c["check"] == "errors" && (c["verdict"] != "warn" ||
+			!strings.HasPrefix(c["detail"], fmt.Sprintf("%d of %d requests failed: ", n, 2*n))) {
 			p.t.Errorf("errors is %s: %s", c["verdict"], c["detail"])
 		}
 		if c["check"] == "flow_balance" && c["verdict"] != "pass" {

@@ -57,7 +57,8 @@ func TestEveryHarmHasItsFault(t *testing.T) {
 			if at == "" {
 				t.Errorf("%s: neither a fault nor why there is none", h.check)
 			}
-			if strings.HasPrefix(at, "Test") && !strings.Contains(at, " ") && !exists(t, sources, proof{"internal/faults", at}) {
+			if strings.HasPrefix(at, "Test") && !strings.Contains(at, " ") &&
+				!exists(t, sources, proof{"internal/faults", at}) {
 				t.Errorf("%s: there is no %s", h.check, at)
 			}
 		}
@@ -100,7 +101,10 @@ func application(t *testing.T, h http.Handler) (url string, change func(*exec.Cm
 }
 
 // bothWays runs f with stamps of the kernel's and with the program's own.
-func bothWays(t *testing.T, name string, h func() http.Handler, f func(t *testing.T, stamps, url string, change func(*exec.Cmd), more []string)) {
+func bothWays(
+	t *testing.T, name string, h func() http.Handler,
+	f func(t *testing.T, stamps, url string, change func(*exec.Cmd), more []string),
+) {
 	t.Helper()
 	t.Run(name+"kernel", func(t *testing.T) {
 		t.Parallel()
@@ -165,7 +169,8 @@ func TestStampsOfBursts(t *testing.T) {
 				change(c)
 			}
 			c.Env = append(c.Env, "GOMAXPROCS=1")
-		}, profiling(url, append(more, "--concurrency", fmt.Sprint(streams), "--request-count", fmt.Sprint(4*streams))...)...)
+		}, profiling(url, append(more, "--concurrency", fmt.Sprint(streams),
+			"--request-count", fmt.Sprint(4*streams))...)...)
 		p.exit(0, 4)
 		measured := 0.0
 		for _, row := range p.table("checks") {
@@ -194,11 +199,13 @@ func TestAnswersInOneRead(t *testing.T) {
 			w.WriteHeader(http.StatusOK)
 			w.(http.Flusher).Flush()
 			<-time.After(40 * time.Millisecond) // how long is of no importance: gaps are bounded by it
-			_, _ = io.WriteString(w, strings.Repeat("data: "+content("word ")+"\n\n", 4)+"data: "+finish+"\n\ndata: [DONE]\n\n")
+			_, _ = io.WriteString(w, strings.Repeat("data: "+content("word ")+"\n\n", 4)+"data: "+finish+
+				"\n\ndata: [DONE]\n\n")
 		})
 	}
 	bothWays(t, "", late, func(t *testing.T, stamps, url string, change func(*exec.Cmd), more []string) {
-		p := start(t, t.TempDir(), change, profiling(url, append(more, "--concurrency", "4", "--request-count", "40")...)...)
+		p := start(t, t.TempDir(), change,
+			profiling(url, append(more, "--concurrency", "4", "--request-count", "40")...)...)
 		p.exit(0, 4)
 		if got := p.severities()["coalesced"]; got != "invalid" {
 			t.Errorf("%s stamps: coalesced is %q, want invalid", stamps, got)
@@ -230,7 +237,8 @@ func TestHarmOfACap(t *testing.T) {
 	t.Parallel()
 	slow := func() http.Handler { return streamed(func() { <-time.After(20 * time.Millisecond) }, func(int) {}) }
 	bothWays(t, "", slow, func(t *testing.T, stamps, url string, change func(*exec.Cmd), more []string) {
-		p := start(t, t.TempDir(), change, profiling(url, append(more, "--request-rate", "200", "--arrival-pattern", "constant", "--concurrency", "1", "--benchmark-duration", "0.5")...)...)
+		p := start(t, t.TempDir(), change, profiling(url, append(more, "--request-rate", "200", "--arrival-pattern",
+			"constant", "--concurrency", "1", "--benchmark-duration", "0.5")...)...)
 		p.exit(0, 4)
 		if got := p.severities()["offered_rate"]; got != "invalid" && got != "degraded" {
 			t.Errorf("%s stamps: offered_rate is %q", stamps, got)

@@ -82,7 +82,8 @@ func TestStoppedProgramIsInvalid(t *testing.T) {
 		}
 		return true
 	}, server.Send(good()))})
-	p := start(t, t.TempDir(), nil, profiling(s.URL(), "--request-rate", strconv.Itoa(rate), "--arrival-pattern", "constant", "--request-count", strconv.Itoa(n))...)
+	p := start(t, t.TempDir(), nil, profiling(s.URL(), "--request-rate", strconv.Itoa(rate), "--arrival-pattern",
+		"constant", "--request-count", strconv.Itoa(n))...)
 	<-reached
 	stop(t, p.Process.Pid)
 	close(stopped)
@@ -155,7 +156,8 @@ func TestResultsThatCannotBeWritten(t *testing.T) {
 	}
 	p := start(t, file+"/results", nil, profiling(s.URL(), "--request-count", "4")...)
 	p.exit(1, 2)
-	if out := flat(p.stderr.String()); !strings.Contains(out, file) || !strings.Contains(out, "hint: ") || got.n.Load() != 0 {
+	if out := flat(p.stderr.String()); !strings.Contains(out, file) || !strings.Contains(out, "hint: ") ||
+		got.n.Load() != 0 {
 		t.Errorf("%d requests were sent; said:\n%s", got.n.Load(), out)
 	}
 }

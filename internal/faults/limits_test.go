@@ -73,7 +73,8 @@ func TestConcurrencyAsTheServerCounts(t *testing.T) {
 					t.Errorf("phase %s: no arrival was skipped", p.Name)
 				}
 				if p.OK != p.Issued || p.Gauge.Max < slots {
-					t.Errorf("phase %s: %d of %d ok, at most %d at once as we have it; want all, and %d", p.Name, p.OK, p.Issued, p.Gauge.Max, slots)
+					t.Errorf("phase %s: %d of %d ok, at most %d at once as we have it; want all, and %d", p.Name, p.OK,
+						p.Issued, p.Gauge.Max, slots)
 				}
 			}
 		})
@@ -84,7 +85,10 @@ func TestConcurrencyAsTheServerCounts(t *testing.T) {
 func TestBurstIsDueAtOnce(t *testing.T) {
 	t.Parallel()
 	const slots = 24
-	_, all := against(t, "mock:?ttft=200ms&osl=1", nil, schema.Phase{Type: "concurrency", Concurrency: slots, Requests: 2 * slots})
+	_, all := against(t, "mock:?ttft=200ms&osl=1", nil, schema.Phase{
+		Type: "concurrency", Concurrency: slots,
+		Requests: 2 * slots,
+	})
 	for _, a := range all[:slots] {
 		if a.intended != 0 {
 			t.Errorf("one of the first %d was intended at %v, not at once", slots, time.Duration(a.intended))
@@ -154,10 +158,13 @@ func TestCancellationAsTheServerSeesIt(t *testing.T) {
 	})
 	for _, a := range all {
 		cancelled := a.rec.Status == record.Cancelled
-		if after := time.Duration(a.rec.CancelAsked - a.rec.WriteEnd); cancelled && (after < delay || a.rec.HTTPStatus != 499) {
-			t.Errorf("request %d was cancelled after %v with status %d, want %v or later, 499", a.rec.RequestID, after, a.rec.HTTPStatus, delay)
+		if after := time.Duration(a.rec.CancelAsked - a.rec.WriteEnd); cancelled &&
+			(after < delay || a.rec.HTTPStatus != 499) {
+			t.Errorf("request %d was cancelled after %v with status %d, want %v or later, 499",
+				a.rec.RequestID, after, a.rec.HTTPStatus, delay)
 		}
-		if gone := a.log.Aborted; gone != cancelled && (gone || a.log.First == 0) { // it may have answered before it noticed
+		// it may have answered before it noticed
+		if gone := a.log.Aborted; gone != cancelled && (gone || a.log.First == 0) {
 			t.Errorf("request %d ended as %s, gone away as the server has it: %v", a.rec.RequestID, a.rec.Status, gone)
 		}
 	}
@@ -198,7 +205,8 @@ func TestConversationsAsTheServerSeesThem(t *testing.T) {
 		for i, a := range s[1:] {
 			before := s[i]
 			if wait := time.Duration(a.at - lastToken(before)); a.rec.Turn != int64(i+1) || wait < delay {
-				t.Errorf("conversation %s: turn %d came %v after the answer before it, want turn %d and %v or later", id, a.rec.Turn, wait, i+1, delay)
+				t.Errorf("conversation %s: turn %d came %v after the answer before it, want turn %d and %v or later",
+					id, a.rec.Turn, wait, i+1, delay)
 			}
 			if a.log.Conn != before.log.Conn || a.log.InTokens <= before.log.InTokens+before.log.OutTokens {
 				t.Errorf("conversation %s, turn %d: connection %d after %d, %d tokens after %d and an answer of %d; want the same connection, and all of it in the prompt",
@@ -230,7 +238,8 @@ func TestGraceAsTheServerSeesIt(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			j, all := against(t, c.mock, nil, schema.Phase{
-				Type: "concurrency", Concurrency: slots, Duration: schema.Seconds(lasts.Seconds()), GracePeriod: schema.Seconds(c.grace.Seconds()),
+				Type: "concurrency", Concurrency: slots, Duration: schema.Seconds(lasts.Seconds()),
+				GracePeriod: schema.Seconds(c.grace.Seconds()),
 			})
 			over := j.result.Phases[0].Start + int64(lasts)
 			if p := j.result.Phases[0]; p.Issued != slots || p.Stop != "duration" {
@@ -239,10 +248,12 @@ func TestGraceAsTheServerSeesIt(t *testing.T) {
 			for _, a := range all {
 				cut := c.want == record.Cut
 				if a.rec.Status != c.want || a.log.Aborted != cut || a.rec.InWindow == cut {
-					t.Errorf("request %d: %s %s, gone away as the server has it: %v, in the window: %v", a.rec.RequestID, a.rec.Status, a.rec.ErrorKind, a.log.Aborted, a.rec.InWindow)
+					t.Errorf("request %d: %s %s, gone away as the server has it: %v, in the window: %v",
+						a.rec.RequestID, a.rec.Status, a.rec.ErrorKind, a.log.Aborted, a.rec.InWindow)
 				}
 				if cut && (a.rec.CancelAsked < over+int64(c.grace) || a.rec.ErrorKind != "grace_over") {
-					t.Errorf("request %d was cancelled %v after the phase: %s", a.rec.RequestID, time.Duration(a.rec.CancelAsked-over), a.rec.ErrorKind)
+					t.Errorf("request %d was cancelled %v after the phase: %s", a.rec.RequestID,
+						time.Duration(a.rec.CancelAsked-over), a.rec.ErrorKind)
 				}
 			}
 		})

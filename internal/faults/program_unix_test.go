@@ -206,7 +206,8 @@ func (k *calls) read(c *server.Conn) bool {
 // no latencies and no NaN.
 func TestEverythingFails(t *testing.T) {
 	t.Parallel()
-	s := server.Start(t, again(server.Answer("500 No", "application/json", `{"error":{"message":"no GPU left; `+secret+`"}}`)))
+	s := server.Start(t, again(server.Answer("500 No", "application/json",
+		`{"error":{"message":"no GPU left; `+secret+`"}}`)))
 	p := start(t, t.TempDir(), nil, profiling(s.URL(), "--concurrency", "2", "--request-count", "6")...)
 	p.exit(1)
 	if got := p.ended(); got["http_error"] != 6 || len(got) != 1 {
@@ -236,7 +237,8 @@ func TestRefusedAtStart(t *testing.T) {
 	p := start(t, t.TempDir(), nil, profiling(url, "--concurrency", "2", "--request-count", "6")...)
 	p.exit(1)
 	artifacts(t, p.dir)
-	if out := flat(p.stdout.String() + p.stderr.String()); !strings.Contains(out, "connection refused") || !strings.Contains(out, s.Addr()) {
+	if out := flat(p.stdout.String() + p.stderr.String()); !strings.Contains(out, "connection refused") ||
+		!strings.Contains(out, s.Addr()) {
 		t.Errorf("said:\n%s", out)
 	}
 }
@@ -250,7 +252,8 @@ func TestInterruptedOnce(t *testing.T) {
 			t.Parallel()
 			var got calls
 			read := make(chan struct{})
-			s := server.Start(t, server.Script{server.Loop(got.read, server.Tell(read), server.Await("drain"), server.Send(good()))})
+			s := server.Start(t, server.Script{server.Loop(got.read, server.Tell(read),
+				server.Await("drain"), server.Send(good()))})
 			p := start(t, t.TempDir(), nil, profiling(s.URL(), "--concurrency", "4", "--request-count", "1000000")...)
 			for range 4 {
 				<-read
@@ -308,7 +311,8 @@ func TestFewDescriptors(t *testing.T) {
 		c.Path = "/bin/sh"
 	}, args...)
 	p.exit(1, 2)
-	if out := p.stdout.String() + p.stderr.String(); !strings.Contains(flat(out), "file descriptors and the limit is 64") {
+	if out := p.stdout.String() + p.stderr.String(); !strings.Contains(flat(out),
+		"file descriptors and the limit is 64") {
 		t.Errorf("said:\n%s", out)
 	}
 	if n := calls.n.Load(); n != 0 {
@@ -328,7 +332,8 @@ func TestClosedStdout(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Close()
-	p := start(t, t.TempDir(), func(c *exec.Cmd) { c.Stdout = w }, profiling(s.URL(), "--concurrency", "2", "--request-count", "6", "--allow-invalid")...)
+	p := start(t, t.TempDir(), func(c *exec.Cmd) { c.Stdout = w }, profiling(s.URL(), "--concurrency", "2",
+		"--request-count", "6", "--allow-invalid")...)
 	w.Close()
 	p.exit(0, 1)
 	if got := p.ended(); got["ok"] != 6 {
@@ -429,7 +434,8 @@ func TestServerIsKilled(t *testing.T) {
 		return true
 	}, server.Send(good()))})
 	go func() { <-die; s.Stop() }()
-	p := start(t, t.TempDir(), nil, "profile", "-m", "m", "-u", s.URL(), "--streaming", "--tokenizer", "builtin", "--isl", "8",
+	p := start(t, t.TempDir(), nil, "profile", "-m", "m", "-u", s.URL(), "--streaming", "--tokenizer", "builtin",
+		"--isl", "8",
 		"--concurrency", "2", "--benchmark-duration", "600", "--unreachable-timeout", "0.4")
 	p.exit(1)
 	if got := p.ended(); got["connection"] == 0 || got["connection"] > 2*10 || got["ok"] < 10 {

@@ -38,7 +38,8 @@ func families() []family {
 			`{"type":"message_start","message":{"id":"a","model":"m","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}`,
 			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello"}}`,
-			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":2}}`, `{"type":"message_stop"}`,
+			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":2}}`,
+			`{"type":"message_stop"}`,
 		}},
 		{typ: "responses", messages: []string{
 			`{"type":"response.created","response":{"id":"r","status":"in_progress"}}`,
@@ -95,7 +96,10 @@ func draw(rng *rand.Rand, f *family) *scenario {
 		media = "text/event-stream"
 	}
 	if rng.IntN(6) == 0 {
-		media = []string{"application/json", "text/plain", "application/octet-stream", "text/event-stream", ""}[rng.IntN(5)]
+		media = []string{
+			"application/json", "text/plain", "application/octet-stream", "text/event-stream",
+			"",
+		}[rng.IntN(5)]
 		if f.messages != nil && (media == "application/octet-stream" || media == "text/plain") { // which say what it is
 			media = "application/json"
 		}
@@ -187,7 +191,9 @@ func (f *family) body(rng *rand.Rand, s *scenario, harm int, note func(string, .
 }
 
 // frame puts the body into HTTP, and may break that.
-func (s *scenario) frame(rng *rand.Rand, stream bool, parts []string, media string, lines []string, harm int, note func(string, ...any)) *scenario {
+func (s *scenario) frame(
+	rng *rand.Rand, stream bool, parts []string, media string, lines []string, harm int, note func(string, ...any),
+) *scenario {
 	body := strings.Join(parts, "")
 	before := ""
 	if rng.IntN(5) == 0 {
@@ -256,7 +262,8 @@ func (s *scenario) frame(rng *rand.Rand, stream bool, parts []string, media stri
 		framed, markAt = body, len(body)
 	case 2:
 		note("until it closes")
-		head = strings.Replace(fs.Head("200 OK", media, append(lines, "Connection: close")...), "HTTP/1.1", []string{"HTTP/1.0", "HTTP/1.1"}[rng.IntN(2)], 1)
+		head = strings.Replace(fs.Head("200 OK", media, append(lines, "Connection: close")...), "HTTP/1.1",
+			[]string{"HTTP/1.0", "HTTP/1.1"}[rng.IntN(2)], 1)
 		framed, markAt = body, len(body)
 		s.keeps = false
 	}
@@ -353,7 +360,8 @@ func TestRandomFaults(t *testing.T) {
 				j.run(t)
 				for _, r := range j.records {
 					if !slices.Contains(s.status, r.Status) || s.kind != "" && r.ErrorKind != s.kind {
-						t.Errorf("%s:\nrequest %d ended as %s %s %q, want %v %s; resent %v", s.name, r.RequestID, r.Status, r.ErrorKind, r.ErrorMessage, s.status, s.kind, r.Resent)
+						t.Errorf("%s:\nrequest %d ended as %s %s %q, want %v %s; resent %v", s.name, r.RequestID,
+							r.Status, r.ErrorKind, r.ErrorMessage, s.status, s.kind, r.Resent)
 					}
 				}
 			})

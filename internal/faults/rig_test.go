@@ -44,7 +44,10 @@ var prompts = sync.OnceValues(func() (*dataset.Set, error) {
 		return nil, err
 	}
 	mean := 12.0
-	return dataset.Open(schema.Dataset{Name: "main", Type: "synthetic", Entries: 8, Prompts: schema.Prompts{ISL: &schema.Shape{Mean: &mean}}}, tok, 1, "profiling")
+	return dataset.Open(schema.Dataset{
+		Name: "main", Type: "synthetic", Entries: 8,
+		Prompts: schema.Prompts{ISL: &schema.Shape{Mean: &mean}},
+	}, tok, 1, "profiling")
 })
 
 func newJob(t *testing.T, url string) *job {
@@ -60,8 +63,11 @@ func newJob(t *testing.T, url string) *job {
 	spec, _ := endpoint.Lookup("chat")
 	j := &job{}
 	j.Job = loadgen.Job{
-		Phases: []schema.Phase{{Name: "profiling", Kind: "profiling", Type: "concurrency", Concurrency: 2, Requests: 4}},
-		Spec:   spec, Set: set, Tokenizer: tok, Clock: record.NewClock(), Seed: 7,
+		Phases: []schema.Phase{{
+			Name: "profiling", Kind: "profiling", Type: "concurrency", Concurrency: 2,
+			Requests: 4,
+		}},
+		Spec: spec, Set: set, Tokenizer: tok, Clock: record.NewClock(), Seed: 7,
 		Endpoint: schema.Endpoint{URLs: []string{url}, Type: "chat", Streaming: true, Timeout: 60, APIKey: secret},
 		Models:   schema.Models{Items: []schema.Model{{Name: "m"}}},
 		Emit:     func(r *record.Record) { j.records = append(j.records, r) },
@@ -114,7 +120,8 @@ func (j *job) balanced(t *testing.T) {
 	for _, p := range j.result.Phases {
 		issued += p.Issued
 		if p.OK+p.Failed+p.CancelledCount+p.Cut != p.Issued {
-			t.Errorf("phase %s: %d ok + %d failed + %d cancelled are not the %d issued", p.Name, p.OK, p.Failed, p.CancelledCount, p.Issued)
+			t.Errorf("phase %s: %d ok + %d failed + %d cancelled are not the %d issued",
+				p.Name, p.OK, p.Failed, p.CancelledCount, p.Issued)
 		}
 	}
 	seen := map[int64]bool{}
@@ -191,7 +198,8 @@ func (j *job) one(t *testing.T) *record.Record {
 	first := j.records[0]
 	for _, r := range j.records {
 		if r.Status != first.Status || r.ErrorKind != first.ErrorKind || r.HTTPStatus != first.HTTPStatus {
-			t.Errorf("request %d ended as %s %s %d, others as %s %s %d", r.RequestID, r.Status, r.ErrorKind, r.HTTPStatus, first.Status, first.ErrorKind, first.HTTPStatus)
+			t.Errorf("request %d ended as %s %s %d, others as %s %s %d", r.RequestID, r.Status, r.ErrorKind,
+				r.HTTPStatus, first.Status, first.ErrorKind, first.HTTPStatus)
 		}
 	}
 	return first

@@ -74,7 +74,8 @@ func TestFewPorts(t *testing.T) {
 	p := withFewPorts(t, profiling("mock:?ttft=1ms", "--concurrency", "500", "--request-count", "500")...)
 	p.exit(1, 2)
 	out := flat(p.stdout.String() + p.stderr.String())
-	if !strings.Contains(out, "500 connections need as many local ports and there are 200") || !strings.Contains(out, "source addresses") {
+	if !strings.Contains(out, "500 connections need as many local ports and there are 200") ||
+		!strings.Contains(out, "source addresses") {
 		t.Errorf("said:\n%s", out)
 	}
 }
@@ -83,7 +84,8 @@ func TestFewPorts(t *testing.T) {
 // two servers are in flight at once.
 func TestPortsServeSeveralServers(t *testing.T) {
 	t.Parallel()
-	p := withFewPorts(t, profiling("mock:?ttft=400ms&osl=1", "--url", "mock:?ttft=401ms&osl=1", "--concurrency", "300", "--request-count", "300", "--allow-invalid")...)
+	p := withFewPorts(t, profiling("mock:?ttft=400ms&osl=1", "--url", "mock:?ttft=401ms&osl=1", "--concurrency", "300",
+		"--request-count", "300", "--allow-invalid")...)
 	p.exit(0)
 	if got := p.ended(); got["ok"] != 300 || len(got) != 1 {
 		t.Errorf("requests ended as %v, want 300 ok", got)

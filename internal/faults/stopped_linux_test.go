@@ -100,12 +100,15 @@ func TestStampsHoldWhileStopped(t *testing.T) {
 	sent := make([]time.Time, streams)
 	var written sync.WaitGroup
 	written.Add(streams)
-	s := fs.Start(t, fs.Script{fs.Read(), fs.Send(fs.StreamHead() + fs.Event("begun")), fs.Await("stopped"), func(c *fs.Conn) bool {
-		defer written.Done()
-		i := n.Add(1) - 1
-		sent[i] = time.Now()
-		return fs.Send(fs.Event(fmt.Sprint(i)))(c)
-	}, fs.Await("goes on"), fs.Send(fs.Event("[DONE]") + fs.LastChunk), fs.UntilClosed()})
+	s := fs.Start(t, fs.Script{
+		fs.Read(), fs.Send(fs.StreamHead() + fs.Event("begun")), fs.Await("stopped"),
+		func(c *fs.Conn) bool {
+			defer written.Done()
+			i := n.Add(1) - 1
+			sent[i] = time.Now()
+			return fs.Send(fs.Event(fmt.Sprint(i)))(c)
+		}, fs.Await("goes on"), fs.Send(fs.Event("[DONE]") + fs.LastChunk), fs.UntilClosed(),
+	})
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), role+"=client", clientURL+"="+s.URL())
 	out, err := cmd.StdoutPipe()
@@ -147,12 +150,14 @@ func TestStampsHoldWhileStopped(t *testing.T) {
 		}
 		// All were sent when the client had still to be away for as long as it was:
 		// half of that is left to whatever else the machine does.
-		if at, by := sent[e.Event].UnixNano(), cont-int64(away/2); e.Low > e.At || e.At < at-int64(time.Millisecond) || e.At > by {
+		if at, by := sent[e.Event].UnixNano(), cont-int64(away/2); e.Low > e.At || e.At < at-int64(time.Millisecond) ||
+			e.At > by {
 			t.Errorf("event %d was sent at %d, before %d, and dated (%d, %d]", e.Event, at, by, e.Low, e.At)
 		}
 	}
 	slices.Sort(kernel)
-	t.Logf("stamps off by %.3f ms at the median, %.3f at most; the client's own by at least %v", stats.Quantile(kernel, 0.5), kernel[len(kernel)-1], away)
+	t.Logf("stamps off by %.3f ms at the median, %.3f at most; the client's own by at least %v",
+		stats.Quantile(kernel, 0.5), kernel[len(kernel)-1], away)
 }
 
 // await reads the line that the client says next.

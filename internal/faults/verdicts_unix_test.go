@@ -103,7 +103,8 @@ func TestSentAgainIsCounted(t *testing.T) {
 	again := 0
 	for _, row := range p.table("requests") {
 		if row["status"] != "ok" || row["resent"] != row["resent_read"] {
-			t.Errorf("request %s: %s, resent %s, after it was read %s", row["request_id"], row["status"], row["resent"], row["resent_read"])
+			t.Errorf("request %s: %s, resent %s, after it was read %s", row["request_id"], row["status"], row["resent"],
+				row["resent_read"])
 		}
 		if row["resent_read"] == "true" {
 			again++
@@ -113,7 +114,8 @@ func TestSentAgainIsCounted(t *testing.T) {
 		t.Errorf("%d requests were sent again, the server read %d for 24", again, posts)
 	}
 	for _, row := range p.table("checks") {
-		if row["check"] == "resent" && row["level"] == "run" && (row["severity"] != "degraded" || !strings.Contains(row["detail"], fmt.Sprint(again))) {
+		if row["check"] == "resent" && row["level"] == "run" &&
+			(row["severity"] != "degraded" || !strings.Contains(row["detail"], fmt.Sprint(again))) {
 			t.Errorf("resent: %s: %s, want %d of 24", row["severity"], row["detail"], again)
 		}
 	}
@@ -121,7 +123,8 @@ func TestSentAgainIsCounted(t *testing.T) {
 
 // whole is an answer of a model in one piece.
 func whole(model string) string {
-	return server.JSON(`{"object":"chat.completion","model":"` + model + `","choices":[{"index":0,"message":{"role":"assistant","content":"Hello world"},"finish_reason":"stop"}]}`)
+	return server.JSON(`{"object":"chat.completion","model":"` + model +
+		`","choices":[{"index":0,"message":{"role":"assistant","content":"Hello world"},"finish_reason":"stop"}]}`)
 }
 
 // changingAnswers answers as m, and after so many requests as another model.

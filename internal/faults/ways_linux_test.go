@@ -40,7 +40,10 @@ func (v *visited) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	seen := visitor{host: r.Host, from: r.RemoteAddr, url: r.RequestURI, encodings: r.Header.Get("Accept-Encoding"), http: r.ProtoMajor}
+	seen := visitor{
+		host: r.Host, from: r.RemoteAddr, url: r.RequestURI, encodings: r.Header.Get("Accept-Encoding"),
+		http: r.ProtoMajor,
+	}
 	if r.TLS != nil {
 		seen.certificates = len(r.TLS.PeerCertificates)
 	}
@@ -109,7 +112,8 @@ func TestWaysToTheServer(t *testing.T) {
 		{name: "CA file", start: secure, asks: "ca_file: CERT", ended: "ok", look: func(v visitor) string { return fmt.Sprint(v.certificates) }, want: []string{"0"}},
 		{name: "unknown authority", start: secure, code: 1, told: "unknown authority", look: func(v visitor) string { return v.host }},
 		{
-			name: "unchecked", start: secure, asks: "insecure: true", ended: "ok", told: "TLS certificate was not checked",
+			name: "unchecked", start: secure, asks: "insecure: true",
+			ended: "ok", told: "TLS certificate was not checked",
 			look: func(v visitor) string { return fmt.Sprint(v.http) }, want: []string{"1"},
 		},
 		{
@@ -129,12 +133,16 @@ func TestWaysToTheServer(t *testing.T) {
 			look: func(v visitor) string { return fmt.Sprint(v.http) }, want: []string{"2"},
 		},
 		{
-			name: "proxy", start: plain, asks: "proxy: env", url: "http://model.example:8000", ended: "ok", told: "this program's and not the kernel's",
-			look: func(v visitor) string { return v.url }, want: []string{"http://model.example:8000/v1/chat/completions"},
+			name: "proxy", start: plain, asks: "proxy: env", url: "http://model.example:8000",
+			ended: "ok", told: "this program's and not the kernel's",
+			look: func(v visitor) string { return v.url },
+			want: []string{"http://model.example:8000/v1/chat/completions"},
 		},
 		{
-			name: "source addresses", start: plain, asks: `source_addresses: ["127.0.0.2", "127.0.0.3"], connection_reuse: never`, ended: "ok",
-			look: func(v visitor) string { host, _, _ := net.SplitHostPort(v.from); return host }, want: []string{"127.0.0.2", "127.0.0.3"}, //nolint:errcheck // a server's address is one
+			name: "source addresses", start: plain,
+			asks: `source_addresses: ["127.0.0.2", "127.0.0.3"], connection_reuse: never`, ended: "ok",
+			look: func(v visitor) string { host, _, _ := net.SplitHostPort(v.from); return host },
+			want: []string{"127.0.0.2", "127.0.0.3"}, //nolint:errcheck // a server's address is one
 		},
 		{
 			name: "compressed though nobody asked", ended: "ok",
@@ -162,11 +170,13 @@ func TestWaysToTheServer(t *testing.T) {
 				asks = strings.NewReplacer("CERT", cert, "KEY", key).Replace(asks)
 			}
 			file := filepath.Join(t.TempDir(), "way.yaml")
-			text := fmt.Sprintf("benchmark:\n  model: m\n  endpoint: {url: %q, type: chat, streaming: true, api_key: %s, %s}\n  tokenizer: {name: builtin}\n  dataset: {type: synthetic, entries: 4, isl: 8}\n  phases: {type: concurrency, concurrency: 2, requests: %d}\n", url, secret, asks, requests)
+			text := fmt.Sprintf("benchmark:\n  model: m\n  endpoint: {url: %q, type: chat, streaming: true, api_key: %s, %s}\n  tokenizer: {name: builtin}\n  dataset: {type: synthetic, entries: 4, isl: 8}\n  phases: {type: concurrency, concurrency: 2, requests: %d}\n",
+				url, secret, asks, requests)
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			p := start(t, filepath.Join(t.TempDir(), "results"), func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HTTP_PROXY="+v.URL) }, "run", file, "--allow-invalid")
+			p := start(t, filepath.Join(t.TempDir(), "results"),
+				func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HTTP_PROXY="+v.URL) }, "run", file, "--allow-invalid")
 			p.exit(c.code)
 			if c.ended == "" { // found before anything was sent
 				if strings.Contains(p.stdout.String(), "VALID") {

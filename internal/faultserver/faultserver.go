@@ -3,7 +3,9 @@
 // test, reset, close one half. In goes a script per connection, out come an
 // address to send to and a log of the requests that were read.
 //
-//	s := faultserver.Start(t, faultserver.Script{faultserver.Read(), faultserver.Send(faultserver.StreamHead()), faultserver.Reset()})
+//	s := faultserver.Start(t, faultserver.Script{
+//		faultserver.Read(), faultserver.Send(faultserver.StreamHead()), faultserver.Reset(),
+//	})
 //	client.Do(s.URL() + "/v1/…")
 package faultserver
 
@@ -73,7 +75,10 @@ func StartTLS(t testing.TB, cfg *tls.Config, scripts ...Script) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{l: l, tls: cfg, scripts: scripts, stop: make(chan struct{}), open: map[net.Conn]struct{}{}, words: map[string]chan struct{}{}, told: map[string]bool{}}
+	s := &Server{
+		l: l, tls: cfg, scripts: scripts, stop: make(chan struct{}), open: map[net.Conn]struct{}{},
+		words: map[string]chan struct{}{}, told: map[string]bool{},
+	}
 	s.done.Add(1)
 	go s.accept()
 	t.Cleanup(s.Stop)
@@ -182,7 +187,10 @@ func Read() Step {
 			return false
 		}
 		c.s.mu.Lock()
-		c.s.requests = append(c.s.requests, Request{Conn: c.id, Path: r.RequestURI, Header: r.Header, Host: r.Host, Body: body})
+		c.s.requests = append(c.s.requests, Request{
+			Conn: c.id, Path: r.RequestURI, Header: r.Header, Host: r.Host,
+			Body: body,
+		})
 		c.s.mu.Unlock()
 		return true
 	}

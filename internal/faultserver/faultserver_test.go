@@ -50,7 +50,8 @@ func TestReadAndSend(t *testing.T) {
 		t.Errorf("received %q, %v", got, err)
 	}
 	q := s.Requests()
-	if len(q) != 1 || q[0].Path != "/a?b=c" || q[0].Host != "here" || q[0].Header.Get("X-Y") != "z" || string(q[0].Body) != "hi" || q[0].Conn != 0 {
+	if len(q) != 1 || q[0].Path != "/a?b=c" || q[0].Host != "here" || q[0].Header.Get("X-Y") != "z" ||
+		string(q[0].Body) != "hi" || q[0].Conn != 0 {
 		t.Errorf("log %+v", q)
 	}
 }
@@ -175,7 +176,8 @@ func TestAnswersAreHTTP(t *testing.T) {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		body, err := io.ReadAll(resp.Body)
-		if err != nil || resp.Status != c.status || resp.Header.Get("Content-Type") != c.kind || string(body) != c.body {
+		if err != nil || resp.Status != c.status || resp.Header.Get("Content-Type") != c.kind ||
+			string(body) != c.body {
 			t.Errorf("%s: %s, %s, %q, %v", c.name, resp.Status, resp.Header.Get("Content-Type"), body, err)
 		}
 	}

@@ -25,8 +25,10 @@ func TestGarbagePercent(t *testing.T) {
 		{64 * mb, 100, 20, 100},
 		{1024 * mb, 100, 20, 100},
 	} {
-		if r, w, m := whileReading.percentOf(c.inUse), whileWriting.percentOf(c.inUse), whileMeasuring.percentOf(c.inUse); r != c.reading || w != c.writing || m != c.measuring {
-			t.Errorf("%d MB in use: %d %%, %d %% and %d %%, want %d %%, %d %% and %d %%", c.inUse/mb, r, w, m, c.reading, c.writing, c.measuring)
+		if r, w, m := whileReading.percentOf(c.inUse), whileWriting.percentOf(c.inUse),
+			whileMeasuring.percentOf(c.inUse); r != c.reading || w != c.writing || m != c.measuring {
+			t.Errorf("%d MB in use: %d %%, %d %% and %d %%, want %d %%, %d %% and %d %%",
+				c.inUse/mb, r, w, m, c.reading, c.writing, c.measuring)
 		}
 	}
 }
@@ -36,7 +38,10 @@ func TestGarbagePercent(t *testing.T) {
 func TestFirstCollection(t *testing.T) { // not parallel: the limit is the process's
 	defer debug.SetGCPercent(debug.SetGCPercent(usualPercent))
 	defer func(now bool) { first.now = now }(first.now)
-	for name, keep := range map[string]func() (end func()){"writing": Writing, "reading": Reading, "measuring": Measuring} {
+	for name, keep := range map[string]func() (end func()){
+		"writing": Writing,
+		"reading": Reading, "measuring": Measuring,
+	} {
 		for _, when := range []string{"never", "before", "meanwhile", "afterwards"} {
 			begin()
 			at := func(moment string) {

@@ -181,7 +181,8 @@ func check(name string) ([][]Line, error) {
 	if marks := c.Marks(); marks != "" {
 		out = append(out, Line{"marks", marks})
 	}
-	return [][]Line{append(out, Line{"limits", c.Limits}, Line{"your own", fmt.Sprintf("verdict: {%s: {warn: …, fail: …}}", c.ID)}, Line{"try", c.Try})}, nil
+	return [][]Line{append(out, Line{"limits", c.Limits},
+		Line{"your own", fmt.Sprintf("verdict: {%s: {warn: …, fail: …}}", c.ID)}, Line{"try", c.Try})}, nil
 }
 
 func columnNames() (names []string) {

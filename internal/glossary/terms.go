@@ -19,47 +19,188 @@ type term struct {
 // terms are sorted by word.
 var terms = []term{
 	{"axis", []string{"axes"}, "A setting with several values, such as concurrency 1, 4, 16. Axes either vary the system (endpoint, model) or the work (lengths, load).", []string{"sweep-type"}},
-	{"backlog", nil, "Requests that wait because they arrive faster than the server answers; latencies then grow for as long as the run lasts.", []string{"request-rate"}},
+	{
+		"backlog", nil, "Requests that wait because they arrive faster than the server answers; latencies then grow for as long as the run lasts.",
+		[]string{"request-rate"},
+	},
 	{"best", nil, "The cell that leads in an objective, such as throughput, among those that keep the limits and do the same work.", []string{"goodput"}},
-	{"better", nil, "An outcome of a comparison: the interval of the change excludes 0, and the change is an improvement beyond the margin.", []string{"num-profile-runs"}},
-	{"block", []string{"blocks", "paired", "pairs"}, "All cells of one trial. They send the same lengths at the same times, so that cells are compared in pairs.", []string{"num-profile-runs"}},
+	{
+		"better", nil, "An outcome of a comparison: the interval of the change excludes 0, and the change is an improvement beyond the margin.",
+		[]string{"num-profile-runs"},
+	},
+	{
+		"block",
+		[]string{"blocks", "paired", "pairs"},
+		"All cells of one trial. They send the same lengths at the same times, so that cells are compared in pairs.",
+		[]string{"num-profile-runs"},
+	},
 	{"candidate", []string{"baseline"}, "The system that is compared with the baseline.", nil},
-	{"cell", []string{"cells"}, "One combination of values on the axes, such as concurrency 4 at isl 512.", []string{"sweep-type"}},
-	{"certified", []string{"certain", "uncertain", "indicative", "percentile", "?"}, "A percentile with enough requests for a 95 % interval; with fewer it is uncertain. As a rule " + sweep.Takes() + "; more where requests that follow each other are alike.", []string{"num-requests"}},
-	{"closed loop", nil, "A load with a fixed number of conversations: the next request is sent when an answer ends.", []string{"concurrency"}},
-	{"coalesced", []string{"together"}, "Several tokens arrived in one read, so the times between them are known only as a range.", nil},
-	{"confidence interval", []string{"interval", "ci", "±"}, "The range that holds the true value in 95 of 100 repeated experiments; it is computed over trials.", []string{"confidence-level", "num-profile-runs"}},
-	{"cut off", []string{"censored", "cut"}, "A request that was still open when its phase ended. It lasted at least until then.", []string{"benchmark-grace-period"}},
+	{
+		"cell",
+		[]string{"cells"},
+		"One combination of values on the axes, such as concurrency 4 at isl 512.",
+		[]string{"sweep-type"},
+	},
+	{
+		"certified",
+		[]string{"certain", "uncertain", "indicative", "percentile", "?"},
+		"A percentile with enough requests for a 95 % interval; with fewer it is uncertain. As a rule " +
+			sweep.Takes() + "; more where requests that follow each other are alike.",
+		[]string{"num-requests"},
+	},
+	{
+		"closed loop", nil, "A load with a fixed number of conversations: the next request is sent when an answer ends.",
+		[]string{"concurrency"},
+	},
+	{
+		"coalesced",
+		[]string{"together"},
+		"Several tokens arrived in one read, so the times between them are known only as a range.", nil,
+	},
+	{
+		"confidence interval",
+		[]string{"interval", "ci", "±"},
+		"The range that holds the true value in 95 of 100 repeated experiments; it is computed over trials.",
+		[]string{"confidence-level", "num-profile-runs"},
+	},
+	{
+		"cut off",
+		[]string{"censored", "cut"},
+		"A request that was still open when its phase ended. It lasted at least until then.",
+		[]string{"benchmark-grace-period"},
+	},
 	{"degraded", nil, "A verdict: some numbers are wrong by more than 2 %, or the server did something else than was asked. Marks (~ and !) say which; all others hold.", nil},
-	{"dominated", []string{"front", "pareto", "*"}, "A cell is dominated when another one is shown to be better in both throughput and latency. The others form the Pareto front (*).", nil},
-	{"doubtful", []string{"doubt", "in doubt", "~"}, "Marked ~. A number that is wrong by more than 2 %: it is shown, but not ranked, and no gate or comparison uses it.", nil},
+	{
+		"dominated",
+		[]string{"front", "pareto", "*"},
+		"A cell is dominated when another one is shown to be better in both throughput and latency. The others form the Pareto front (*).", nil,
+	},
+	{
+		"doubtful",
+		[]string{"doubt", "in doubt", "~"},
+		"Marked ~. A number that is wrong by more than 2 %: it is shown, but not ranked, and no gate or comparison uses it.", nil,
+	},
 	{"drift", nil, "A slow change of the server or the machine over the trials of an experiment.", nil},
-	{"equivalent", []string{"same", "="}, "An outcome of a comparison: the 90 % interval of the change lies within the margin on both sides: a larger change is ruled out in both directions.", nil},
+	{
+		"equivalent",
+		[]string{"same", "="},
+		"An outcome of a comparison: the 90 % interval of the change lies within the margin on both sides: a larger change is ruled out in both directions.", nil,
+	},
 	{"failed", nil, "A verdict: nothing was measured, because no request was sent or every one failed.", nil},
 	{"flip", []string{"flips"}, "The step that brings one server from one state to another between runs, by an HTTP call or a command.", nil},
-	{"from schedule", []string{"intended", "schedule"}, "A latency counted from the time at which the request was due, so that late sending cannot hide a wait.", nil},
-	{"gate", []string{"gates", "held", "missed"}, "A condition that every cell must meet, such as error_rate == 0. A missed gate ends the program with 3.", []string{"gate", "gates-undecided"}},
-	{"good", []string{"slo", "slos"}, "A request that succeeds and meets every limit of slos (--goodput).", []string{"goodput"}},
-	{"in flight", []string{"open requests"}, "Requests that were sent and are not answered yet. On average they are rate × latency.", []string{"concurrency"}},
-	{"independent", []string{"neighbours", "alike", "worth"}, "Requests that follow each other are alike, as they share the state of the server. 100 of them may say only as much as 30 independent ones, and intervals count those.", []string{"num-requests"}},
-	{"invalid", []string{"!"}, "A verdict on a run whose numbers are wrong through this program; as a mark (!), one number that is wrong by more than 10 % and not used.", []string{"allow-invalid"}},
-	{"lag", []string{"late", "late sending"}, "How much later a request was sent than planned; the live view has its p99 over the last seconds.", []string{"request-rate"}},
+	{
+		"from schedule",
+		[]string{"intended", "schedule"},
+		"A latency counted from the time at which the request was due, so that late sending cannot hide a wait.", nil,
+	},
+	{
+		"gate",
+		[]string{"gates", "held", "missed"},
+		"A condition that every cell must meet, such as error_rate == 0. A missed gate ends the program with 3.",
+		[]string{"gate", "gates-undecided"},
+	},
+	{
+		"good",
+		[]string{"slo", "slos"},
+		"A request that succeeds and meets every limit of slos (--goodput).",
+		[]string{"goodput"},
+	},
+	{
+		"in flight",
+		[]string{"open requests"},
+		"Requests that were sent and are not answered yet. On average they are rate × latency.",
+		[]string{"concurrency"},
+	},
+	{
+		"independent",
+		[]string{"neighbours", "alike", "worth"},
+		"Requests that follow each other are alike, as they share the state of the server. 100 of them may say only as much as 30 independent ones, and intervals count those.",
+		[]string{"num-requests"},
+	},
+	{
+		"invalid",
+		[]string{"!"},
+		"A verdict on a run whose numbers are wrong through this program; as a mark (!), one number that is wrong by more than 10 % and not used.",
+		[]string{"allow-invalid"},
+	},
+	{
+		"lag",
+		[]string{"late", "late sending"},
+		"How much later a request was sent than planned; the live view has its p99 over the last seconds.",
+		[]string{"request-rate"},
+	},
 	{"margin", nil, "The smallest change that counts in a comparison: 5 %, and 15 % from p95 on, unless compare sets another.", nil},
-	{"mock:", []string{"mock", "built-in server"}, "The address of the built-in server: mock:?ttft=40ms&itl=5ms sets its times, and aiperf mock-server serves it to other programs.", []string{"url"}},
-	{"not worse", []string{"harmless"}, "An outcome of a comparison: harm beyond the margin is ruled out; whether the candidate is better is open.", []string{"num-profile-runs"}},
-	{"open loop", nil, "A load that sends requests at planned times, whether or not earlier ones were answered.", []string{"request-rate", "arrival-pattern"}},
-	{"phase", []string{"phases"}, "A part of a run with its own load: warmup, then profiling, which is the part that is measured.", []string{"warmup-duration", "benchmark-duration"}},
-	{"scheduling delay", []string{"run delay"}, "Time for which this program was ready to run and had no CPU, because something else used it.", nil},
+	{
+		"mock:",
+		[]string{"mock", "built-in server"},
+		"The address of the built-in server: mock:?ttft=40ms&itl=5ms sets its times, and aiperf mock-server serves it to other programs.",
+		[]string{"url"},
+	},
+	{
+		"not worse",
+		[]string{"harmless"},
+		"An outcome of a comparison: harm beyond the margin is ruled out; whether the candidate is better is open.",
+		[]string{"num-profile-runs"},
+	},
+	{
+		"open loop", nil, "A load that sends requests at planned times, whether or not earlier ones were answered.",
+		[]string{"request-rate", "arrival-pattern"},
+	},
+	{
+		"phase",
+		[]string{"phases"},
+		"A part of a run with its own load: warmup, then profiling, which is the part that is measured.",
+		[]string{"warmup-duration", "benchmark-duration"},
+	},
+	{
+		"scheduling delay",
+		[]string{"run delay"},
+		"Time for which this program was ready to run and had no CPU, because something else used it.", nil,
+	},
 	{"sentinel", nil, "The first cell, measured again at the start, in the middle and at the end, to show whether the server changed.", nil},
-	{"steady", []string{"steady window", "steady state", "window"}, "The part of a run at full load, without the ramp at its start and the drain at its end. Results are taken from it where every cell has one.", []string{"concurrency", "concurrency-ramp-duration"}},
-	{"taint", []string{"taints", "tainted"}, "The column that says which check makes a number doubtful or invalid.", nil},
-	{"tie", nil, "No cell is shown to be better than the others in front: more trials may decide, or the difference is too small.", []string{"num-profile-runs"}},
-	{"tok/s per user", []string{"per user", "out tok/s/user", "interactivity"}, "Output tokens per second that one user sees while an answer comes: 1 ÷ ITL. Not the throughput of the server, and without the wait for the first token.", []string{"concurrency"}},
-	{"trial", []string{"trials"}, "One repetition of a cell. Trials show how much a number varies.", []string{"num-profile-runs", "vary-seed-per-trial"}},
-	{"turnaround", nil, "In a closed loop: the time from the end of an answer to the next request. Long ones make throughput lower than it would be.", []string{"concurrency"}},
-	{"undecided", []string{"?"}, "The interval allows both answers, as in a comparison (exit code 4) or at a gate; more trials or more requests make it narrower.", []string{"num-profile-runs", "gates-undecided"}},
+	{
+		"steady",
+		[]string{"steady window", "steady state", "window"},
+		"The part of a run at full load, without the ramp at its start and the drain at its end. Results are taken from it where every cell has one.",
+		[]string{"concurrency", "concurrency-ramp-duration"},
+	},
+	{
+		"taint",
+		[]string{"taints", "tainted"},
+		"The column that says which check makes a number doubtful or invalid.",
+		nil,
+	},
+	{
+		"tie", nil, "No cell is shown to be better than the others in front: more trials may decide, or the difference is too small.",
+		[]string{"num-profile-runs"},
+	},
+	{
+		"tok/s per user",
+		[]string{"per user", "out tok/s/user", "interactivity"},
+		"Output tokens per second that one user sees while an answer comes: 1 ÷ ITL. Not the throughput of the server, and without the wait for the first token.",
+		[]string{"concurrency"},
+	},
+	{
+		"trial",
+		[]string{"trials"},
+		"One repetition of a cell. Trials show how much a number varies.",
+		[]string{"num-profile-runs", "vary-seed-per-trial"},
+	},
+	{
+		"turnaround", nil, "In a closed loop: the time from the end of an answer to the next request. Long ones make throughput lower than it would be.",
+		[]string{"concurrency"},
+	},
+	{
+		"undecided",
+		[]string{"?"},
+		"The interval allows both answers, as in a comparison (exit code 4) or at a gate; more trials or more requests make it narrower.",
+		[]string{"num-profile-runs", "gates-undecided"},
+	},
 	{"valid", []string{"verdict"}, "A verdict: the reported numbers are the server's.", nil},
-	{"worse", nil, "An outcome of a comparison (exit code 3): the interval of the change excludes 0, and the change is a loss beyond the margin.", []string{"num-profile-runs"}},
+	{
+		"worse", nil, "An outcome of a comparison (exit code 3): the interval of the change excludes 0, and the change is a loss beyond the margin.",
+		[]string{"num-profile-runs"},
+	},
 }
 
 // Term is a word with its sentence, for a page.
@@ -85,7 +226,8 @@ func termNames() (names []string) {
 func explainTerm(name string) (out [][]Line, err error) {
 	fold := func(s string) string { return strings.ReplaceAll(suggest.Fold(s), "_", " ") }
 	for _, t := range terms {
-		if fold(t.word) != fold(name) && !slices.ContainsFunc(t.also, func(w string) bool { return fold(w) == fold(name) }) {
+		if fold(t.word) != fold(name) && !slices.ContainsFunc(t.also,
+			func(w string) bool { return fold(w) == fold(name) }) {
 			continue
 		}
 		lines := []Line{{t.word, t.text}}

@@ -15,7 +15,8 @@ func Check(name, value string) error {
 	}
 	for _, c := range name {
 		if c <= ' ' || c >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, c) {
-			return fmt.Errorf("header %q: the character %q is not allowed in a name", strings.ToValidUTF8(name, string(utf8.RuneError)), c)
+			return fmt.Errorf("header %q: the character %q is not allowed in a name",
+				strings.ToValidUTF8(name, string(utf8.RuneError)), c)
 		}
 	}
 	for _, c := range value {
@@ -24,7 +25,8 @@ func Check(name, value string) error {
 		}
 	}
 	switch strings.ToLower(name) {
-	case "content-length", "transfer-encoding", "connection", "keep-alive", "proxy-connection", "te", "trailer", "upgrade", "expect":
+	case "content-length", "transfer-encoding", "connection", "keep-alive", "proxy-connection", "te", "trailer",
+		"upgrade", "expect":
 		return fmt.Errorf("header %s: set by the connection itself", name)
 	}
 	return nil

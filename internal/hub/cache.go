@@ -95,7 +95,8 @@ func (r Repo) Find() (Snapshot, error) {
 			return s, nil
 		}
 		if have := revisions(dir); r.Revision != "" && len(have) > 0 {
-			return Snapshot{}, fmt.Errorf("%s: %w: revision %s; there are %s", r.Name, ErrMissing, r.Revision, strings.Join(have, ", "))
+			return Snapshot{}, fmt.Errorf("%s: %w: revision %s; there are %s", r.Name,
+				ErrMissing, r.Revision, strings.Join(have, ", "))
 		}
 	}
 	return Snapshot{}, fmt.Errorf("%s: %w; looked in %s", r, ErrMissing, strings.Join(looked, ", "))
@@ -111,7 +112,8 @@ func (r Repo) check() error {
 	if !names.MatchString(r.Name) || strings.Contains(r.Name, "..") || strings.Contains(r.Name, "--") {
 		return fmt.Errorf("%q is not the name of a repository (org/name)", r.Name)
 	}
-	if r.Revision != "" && (!filepath.IsLocal(filepath.FromSlash(r.Revision)) || strings.ContainsAny(r.Revision, "\\?#% \t\r\n\x00")) {
+	if r.Revision != "" && (!filepath.IsLocal(filepath.FromSlash(r.Revision)) ||
+		strings.ContainsAny(r.Revision, "\\?#% \t\r\n\x00")) {
 		return fmt.Errorf("%q is not a revision", r.Revision)
 	}
 	return nil

@@ -93,7 +93,8 @@ func (f *Fetcher) List(ctx context.Context, r Repo) (Listing, error) {
 	if revision == "" {
 		revision = main
 	}
-	res, err := f.get(ctx, f.Endpoint+"/api/"+r.Kind+"/"+r.Name+"/revision/"+url.PathEscape(revision)+"?blobs=true", 0, r)
+	res, err := f.get(ctx, f.Endpoint+"/api/"+r.Kind+"/"+r.Name+"/revision/"+url.PathEscape(revision)+"?blobs=true", 0,
+		r)
 	if err != nil {
 		return out, err
 	}
@@ -284,7 +285,10 @@ func (f *Fetcher) get(ctx context.Context, address string, from int64, r Repo) (
 	}
 	client := f.Client
 	if client == nil {
-		client = &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: time.Minute}}
+		client = &http.Client{Transport: &http.Transport{
+			Proxy:                 http.ProxyFromEnvironment,
+			ResponseHeaderTimeout: time.Minute,
+		}}
 	}
 	res, err := client.Do(req)
 	if err != nil {
@@ -296,7 +300,8 @@ func (f *Fetcher) get(ctx context.Context, address string, from int64, r Repo) (
 	res.Body.Close()
 	switch res.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return nil, &refused{diag.Errorf("%s: access is gated or the repository does not exist (HTTP %d)", r, res.StatusCode).Try("accept its terms on the hub and set HF_TOKEN")}
+		return nil, &refused{diag.Errorf("%s: access is gated or the repository does not exist (HTTP %d)", r,
+			res.StatusCode).Try("accept its terms on the hub and set HF_TOKEN")}
 	case http.StatusNotFound:
 		return nil, &refused{fmt.Errorf("%s: not on the hub (HTTP 404)", r)}
 	}

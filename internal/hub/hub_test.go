@@ -62,7 +62,8 @@ func TestFind(t *testing.T) {
 			t.Errorf("revision %q: %s, %v; want %s", revision, got, err, want)
 		}
 	}
-	if _, err := find("v2"); !errors.Is(err, hub.ErrMissing) || !strings.Contains(err.Error(), "revision v2; there are main, refs/convert/parquet") {
+	if _, err := find("v2"); !errors.Is(err, hub.ErrMissing) ||
+		!strings.Contains(err.Error(), "revision v2; there are main, refs/convert/parquet") {
 		t.Errorf("revision v2: %v", err)
 	}
 	for _, bad := range []string{"../../x", "a b", "/etc"} {
@@ -75,7 +76,8 @@ func TestFind(t *testing.T) {
 			t.Errorf("name %q: %v", bad, err)
 		}
 	}
-	if _, err := (hub.Repo{Kind: "models", Name: "org/set"}).Find(); !errors.Is(err, hub.ErrMissing) || !strings.Contains(err.Error(), "looked in "+filepath.Join(home, "hub", "models--org--set")) {
+	if _, err := (hub.Repo{Kind: "models", Name: "org/set"}).Find(); !errors.Is(err, hub.ErrMissing) ||
+		!strings.Contains(err.Error(), "looked in "+filepath.Join(home, "hub", "models--org--set")) {
 		t.Errorf("a model of that name: %v", err)
 	}
 	elsewhere := t.TempDir()
@@ -100,7 +102,10 @@ type server struct {
 
 func serve(t *testing.T) *server {
 	t.Helper()
-	s := &server{files: map[string]string{"README.md": "---\nlicense: mit\n---\n", "data/train-0 of 1.jsonl": strings.Repeat("{\"text\":\"hello\"}\n", 5000)}, broken: map[string]bool{}}
+	s := &server{files: map[string]string{
+		"README.md":               "---\nlicense: mit\n---\n",
+		"data/train-0 of 1.jsonl": strings.Repeat("{\"text\":\"hello\"}\n", 5000),
+	}, broken: map[string]bool{}}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.answer))
 	t.Cleanup(s.Close)
 	return s
@@ -185,7 +190,8 @@ func TestFetch(t *testing.T) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.ContainsFunc(s.ranges, func(r string) bool { return r == fmt.Sprintf("bytes=%d-", len(s.files["data/train-0 of 1.jsonl"])/2) }) {
+	if !slices.ContainsFunc(s.ranges,
+		func(r string) bool { return r == fmt.Sprintf("bytes=%d-", len(s.files["data/train-0 of 1.jsonl"])/2) }) {
 		t.Errorf("no download was continued: ranges %q", s.ranges)
 	}
 	if err := f.Finish(repo, list.Commit); err != nil {
@@ -195,7 +201,8 @@ func TestFetch(t *testing.T) {
 	if err != nil || found.Commit != commit {
 		t.Fatalf("Find = %+v, %v", found, err)
 	}
-	if files, err := hub.Files(found.Dir); err != nil || !slices.Equal(files, []string{"README.md", "data/train-0 of 1.jsonl"}) {
+	if files, err := hub.Files(found.Dir); err != nil || !slices.Equal(files,
+		[]string{"README.md", "data/train-0 of 1.jsonl"}) {
 		t.Errorf("Files = %q, %v", files, err)
 	}
 	asked := len(s.ranges)
@@ -228,7 +235,8 @@ func TestFetchRefuses(t *testing.T) {
 	}
 	s.set(func() { s.wrong = true })
 	for _, file := range list.Files {
-		if _, err := f.Get(ctx, repo, list.Commit, file); err == nil || !strings.Contains(err.Error(), "its checksum is") {
+		if _, err := f.Get(ctx, repo, list.Commit, file); err == nil ||
+			!strings.Contains(err.Error(), "its checksum is") {
 			t.Errorf("%s of other bytes: %v", file.Path, err)
 		}
 	}
@@ -238,10 +246,12 @@ func TestFetchRefuses(t *testing.T) {
 		}
 		return nil
 	})
-	if _, err := f.List(ctx, hub.Repo{Kind: "datasets", Name: "org/gated"}); err == nil || !strings.Contains(diag.Line(err), "set HF_TOKEN") {
+	if _, err := f.List(ctx, hub.Repo{Kind: "datasets", Name: "org/gated"}); err == nil ||
+		!strings.Contains(diag.Line(err), "set HF_TOKEN") {
 		t.Errorf("gated: %v", err)
 	}
-	if _, err := f.List(ctx, hub.Repo{Kind: "datasets", Name: "org/none"}); err == nil || !strings.Contains(err.Error(), "not on the hub (HTTP 404)") {
+	if _, err := f.List(ctx, hub.Repo{Kind: "datasets", Name: "org/none"}); err == nil ||
+		!strings.Contains(err.Error(), "not on the hub (HTTP 404)") {
 		t.Errorf("none: %v", err)
 	}
 	s.set(func() { s.files = map[string]string{"../../evil": "x"} })

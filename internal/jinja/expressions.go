@@ -424,7 +424,8 @@ func (p *parser) test(e expr, line int) (expr, error) {
 	case p.op("("):
 		node.args, err = p.arguments()
 	case t.kind == tokName && !slices.Contains(afterTest, t.text),
-		t.kind == tokText, t.kind == tokInteger, t.kind == tokFloat, t.kind == tokOperator && strings.Contains("([{", t.text):
+		t.kind == tokText, t.kind == tokInteger, t.kind == tokFloat,
+		t.kind == tokOperator && strings.Contains("([{", t.text):
 		var arg expr
 		if arg, err = p.primary(); err == nil {
 			arg, err = p.postfix(arg)

@@ -23,14 +23,20 @@ type filter func(v any, c *call) (any, error)
 var filters = map[string]filter{
 	"abs": absolute, "attr": attribute,
 	"batch": batch, "capitalize": textual(capitalize), "center": center, "count": size, "d": orElse, "default": orElse,
-	"dictsort": dictSort, "e": textual(escape), "escape": textual(escape), "filesizeformat": fileSize, "first": first, "float": toFloat,
-	"forceescape": textual(escape), "format": formatted, "groupby": groupBy, "indent": indent, "int": toInt, "items": itemsOf, "join": join,
+	"dictsort": dictSort, "e": textual(escape), "escape": textual(escape), "filesizeformat": fileSize, "first": first,
+	"float":       toFloat,
+	"forceescape": textual(escape), "format": formatted, "groupby": groupBy, "indent": indent,
+	"int": toInt, "items": itemsOf, "join": join,
 	"last": last, "length": size, "list": toList, "lower": textual(lower), "map": mapped,
-	"max": extreme(1), "min": extreme(-1), "reject": chosen(false, false), "rejectattr": chosen(false, true), "replace": replace,
-	"reverse": reverse, "round": round, "safe": textual(func(s string) string { return s }), "select": chosen(true, false),
-	"selectattr": chosen(true, true), "slice": columns, "sort": sorted, "string": textual(func(s string) string { return s }),
-	"striptags": textual(stripTags), "sum": sum, "title": textual(title), "tojson": htmlJSON, "trim": trim, "truncate": truncate,
-	"unique": unique, "upper": textual(upper), "urlencode": urlEncode, "wordcount": wordCount, "wordwrap": wordWrap,
+	"max": extreme(1), "min": extreme(-1), "reject": chosen(false, false), "rejectattr": chosen(false, true),
+	"replace": replace,
+	"reverse": reverse, "round": round, "safe": textual(func(s string) string { return s }),
+	"select":     chosen(true, false),
+	"selectattr": chosen(true, true), "slice": columns, "sort": sorted,
+	"string":    textual(func(s string) string { return s }),
+	"striptags": textual(stripTags), "sum": sum, "title": textual(title), "tojson": htmlJSON, "trim": trim,
+	"truncate": truncate,
+	"unique":   unique, "upper": textual(upper), "urlencode": urlEncode, "wordcount": wordCount, "wordwrap": wordWrap,
 }
 
 // textual makes a filter of a function of texts.
@@ -397,7 +403,10 @@ func urlEncode(v any, _ *call) (any, error) {
 
 func wordCount(v any, _ *call) (any, error) {
 	s, err := str(v)
-	words := strings.FieldsFunc(s, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	words := strings.FieldsFunc(s, func(r rune) bool {
+		return r != '_' &&
+			!unicode.IsLetter(r) && !unicode.IsNumber(r)
+	})
 	return int64(len(words)), err
 }
 

@@ -192,7 +192,8 @@ func (f *field) decimal(x float64) string {
 		return strconv.FormatFloat(x, f.verb, p, 64)
 	case 'g', 'G':
 		text := strconv.FormatFloat(x, f.verb, max(p, 1), 64)
-		if e := math.Floor(math.Log10(math.Abs(x))); x != 0 && e >= -4 && e < float64(max(p, 1)) { // Go turns to exponents at 21 digits
+		// Go turns to exponents at 21 digits
+		if e := math.Floor(math.Log10(math.Abs(x))); x != 0 && e >= -4 && e < float64(max(p, 1)) {
 			text = strconv.FormatFloat(x, 'f', max(0, max(p, 1)-1-int(e)), 64)
 			if strings.Contains(text, ".") {
 				text = strings.TrimRight(strings.TrimRight(text, "0"), ".")

@@ -85,7 +85,8 @@ func TestConcurrent(t *testing.T) {
 	for by := range 8 {
 		all.Go(func() {
 			for range 20 {
-				if got, err := tpl.Run(map[string]any{"by": by}); err != nil || got != []string{"0", "100", "200", "300", "400", "500", "600", "700"}[by] {
+				if got, err := tpl.Run(map[string]any{"by": by}); err != nil ||
+					got != []string{"0", "100", "200", "300", "400", "500", "600", "700"}[by] {
 					t.Errorf("by %d: %q, %v", by, got, err)
 				}
 			}
@@ -104,7 +105,10 @@ func FuzzTemplates(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		values := map[string]any{"a": map[string]any{"b": []any{1, "x", nil, 2.5}}, "d": map[string]any{"k": "v"}, "l": []any{3, 1, 2}}
+		values := map[string]any{
+			"a": map[string]any{"b": []any{1, "x", nil, 2.5}}, "d": map[string]any{"k": "v"},
+			"l": []any{3, 1, 2},
+		}
 		chat, err := jinja.ParseChat(text, clock)
 		if err == nil {
 			_, _ = chat.Run(values)

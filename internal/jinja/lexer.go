@@ -133,7 +133,8 @@ func (l *lexer) data(text string, kind, sign byte) {
 	case sign == '-':
 		text = strings.TrimRightFunc(text, isSpace)
 	case sign != '+' && l.trim && kind != '{':
-		if begin := strings.LastIndexByte(text, '\n') + 1; (begin > 0 || l.fresh) && strings.TrimSpace(text[begin:]) == "" {
+		if begin := strings.LastIndexByte(text, '\n') + 1; (begin > 0 || l.fresh) &&
+			strings.TrimSpace(text[begin:]) == "" {
 			text = text[:begin]
 		}
 	}
@@ -220,7 +221,8 @@ func (l *lexer) raw(n int) error {
 
 // operators, the longer ones first.
 var operators = []string{
-	"**", "//", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(", ")", "{", "}", "<", ">", "=", ".", ":", "|", ",", ";",
+	"**", "//", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(", ")", "{", "}", "<", ">", "=", ".",
+	":", "|", ",", ";",
 }
 
 // expression reads the tokens of a tag up to its end, which mark tells.
@@ -290,7 +292,8 @@ func (l *lexer) item(rest string, open *int) error {
 // it: items.0.1 are two members.
 func (l *lexer) number(rest string) error {
 	digits := func(i int) int {
-		for i < len(rest) && (rest[i] >= '0' && rest[i] <= '9' || rest[i] == '_' && i+1 < len(rest) && rest[i+1] >= '0' && rest[i+1] <= '9') {
+		for i < len(rest) && (rest[i] >= '0' && rest[i] <= '9' || rest[i] == '_' &&
+			i+1 < len(rest) && rest[i+1] >= '0' && rest[i+1] <= '9') {
 			i++
 		}
 		return i

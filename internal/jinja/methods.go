@@ -85,7 +85,8 @@ var listMethods = map[string]func(l *list, c *call) (any, error){
 		return nil, errors.New("it is not in the list")
 	},
 	"copy":   func(l *list, _ *call) (any, error) { return l, nil },
-	"append": refuseList, "clear": refuseList, "extend": refuseList, "insert": refuseList, "pop": refuseList, "remove": refuseList,
+	"append": refuseList, "clear": refuseList, "extend": refuseList, "insert": refuseList, "pop": refuseList,
+	"remove":  refuseList,
 	"reverse": refuseList, "sort": refuseList,
 }
 

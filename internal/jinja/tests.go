@@ -46,11 +46,16 @@ func newTests() map[string]test {
 		"upper":       func(v any, _ *call) (bool, error) { return cased(v, unicode.IsUpper, unicode.IsLower) },
 		"in":          func(v any, c *call) (bool, error) { return contains(c.arg(0, "seq", nil), v) },
 		"sameas":      func(v any, c *call) (bool, error) { return same(v, c.arg(0, "other", nil)), nil },
-		"filter":      func(v any, c *call) (bool, error) { s, _ := v.(string); return c.state.dialect.filters[s] != nil, nil },
-		"escaped":     func(any, *call) (bool, error) { return false, nil },
+		"filter": func(v any, c *call) (bool, error) {
+			s,
+				_ := v.(string)
+			return c.state.dialect.filters[s] != nil, nil
+		},
+		"escaped": func(any, *call) (bool, error) { return false, nil },
 	}
 	for op, names := range map[string]string{
-		"==": "eq equalto ==", "!=": "ne !=", "<": "lt lessthan <", "<=": "le <=", ">": "gt greaterthan >", ">=": "ge >=",
+		"==": "eq equalto ==", "!=": "ne !=", "<": "lt lessthan <", "<=": "le <=", ">": "gt greaterthan >",
+		">=": "ge >=",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			all[name] = func(v any, c *call) (bool, error) { return compare(op, v, c.arg(0, "other", nil)) }

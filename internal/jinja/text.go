@@ -310,8 +310,10 @@ func strftime(t time.Time, layout string) (string, error) {
 
 // timeLayouts are the letters of strftime in Go's words.
 var timeLayouts = map[byte]string{
-	'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'H': "15", 'I': "03", 'M': "04", 'S': "05", 'p': "PM", 'B': "January", 'b': "Jan", 'h': "Jan",
-	'A': "Monday", 'a': "Mon", 'F': "2006-01-02", 'T': "15:04:05", 'D': "01/02/06", 'R': "15:04", 'e': "_2", 'c': "Mon Jan _2 15:04:05 2006",
+	'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'H': "15", 'I': "03", 'M': "04", 'S': "05", 'p': "PM", 'B': "January",
+	'b': "Jan", 'h': "Jan",
+	'A': "Monday", 'a': "Mon", 'F': "2006-01-02", 'T': "15:04:05", 'D': "01/02/06",
+	'R': "15:04", 'e': "_2", 'c': "Mon Jan _2 15:04:05 2006",
 	'x': "01/02/06", 'X': "15:04:05",
 }
 

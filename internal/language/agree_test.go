@@ -55,7 +55,8 @@ func TestThreeValidatorsAgree(t *testing.T) {
 		}
 		cueMay, jsMay := letThroughBy(d.ours)
 		if d.vet == nil && !cueMay || d.json == nil && !jsMay {
-			t.Errorf("%s: %s is let through (by cue vet: %v, by JSON Schema: %v) and refused here: %v", d.kind, d.name, d.vet == nil, d.json == nil, d.ours)
+			t.Errorf("%s: %s is let through (by cue vet: %v, by JSON Schema: %v) and refused here: %v",
+				d.kind, d.name, d.vet == nil, d.json == nil, d.ours)
 		}
 	}
 	for i, l := range letThrough {
@@ -98,7 +99,10 @@ func (d *judged) alike(t *testing.T) {
 
 // validate is aiperf validate: every cell is expanded, nothing is sent.
 func validate(file string) error {
-	d, err := schema.Load(schema.Source{File: file, Command: "validate", Tags: metrics.Tags(), Env: func(string) (string, bool) { return "1", true }})
+	d, err := schema.Load(schema.Source{
+		File: file, Command: "validate", Tags: metrics.Tags(),
+		Env: func(string) (string, bool) { return "1", true },
+	})
 	if err != nil {
 		return err
 	}
@@ -114,7 +118,10 @@ func validate(file string) error {
 
 // notes are what is said of a file that may run.
 func notes(file string) []string {
-	d, err := schema.Load(schema.Source{File: file, Command: "validate", Env: func(string) (string, bool) { return "1", true }})
+	d, err := schema.Load(schema.Source{
+		File: file, Command: "validate",
+		Env: func(string) (string, bool) { return "1", true },
+	})
 	if err != nil {
 		return nil
 	}
@@ -203,7 +210,8 @@ func (v *validators) evaluated(d *judged) error {
 		if inst.Err != nil {
 			return inst.Err
 		}
-		return v.ctx.BuildInstance(inst).Validate(cue.Concrete(true), cue.Attributes(true), cue.Definitions(true), cue.Hidden(true))
+		return v.ctx.BuildInstance(inst).Validate(cue.Concrete(true), cue.Attributes(true), cue.Definitions(true),
+			cue.Hidden(true))
 	}
 	f, err := yaml.Extract(d.file, d.text)
 	if err != nil {
@@ -318,10 +326,12 @@ func (c tally) add(d *judged) {
 
 func (c tally) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%-28s %7s %8s %8s %8s %8s %8s\n", "documents", "valid", "cue vet", "JSON S.", "refused", "cue vet", "JSON S.")
+	fmt.Fprintf(&b, "\n%-28s %7s %8s %8s %8s %8s %8s\n", "documents", "valid", "cue vet", "JSON S.", "refused",
+		"cue vet", "JSON S.")
 	for _, k := range slices.Sorted(maps.Keys(c)) {
 		n := c[k]
-		fmt.Fprintf(&b, "%-28s %7d %8d %8d %8d %8d %8d\n", k, n.taken, n.vetTaken, n.jsonTaken, n.refused, n.vetRefused, n.jsonRefused)
+		fmt.Fprintf(&b, "%-28s %7d %8d %8d %8d %8d %8d\n", k, n.taken, n.vetTaken, n.jsonTaken, n.refused, n.vetRefused,
+			n.jsonRefused)
 	}
 	return b.String()
 }

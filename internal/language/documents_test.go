@@ -106,7 +106,8 @@ func defaultsOfAIPerf() (out []document) {
 				panic(err) // above
 			}
 			at := doc
-			for part := range strings.SplitSeq(strings.NewReplacer("phases.*", "profiling", "datasets.*", "dataset").Replace(path[:strings.LastIndex(path, ".")]), ".") {
+			for part := range strings.SplitSeq(strings.NewReplacer("phases.*", "profiling", "datasets.*",
+				"dataset").Replace(path[:strings.LastIndex(path, ".")]), ".") {
 				if at[part] == nil {
 					at[part] = map[string]any{}
 				}
@@ -148,7 +149,10 @@ func strangers() (out []document) {
 			if err := json.Unmarshal([]byte(sweeps[sweep]), &doc); err != nil {
 				panic(err) // above
 			}
-			objects := map[string]any{"envelope": doc, "benchmark": benchmark, "profiling": benchmark["profiling"], "dataset": benchmark["dataset"]}
+			objects := map[string]any{
+				"envelope": doc, "benchmark": benchmark, "profiling": benchmark["profiling"],
+				"dataset": benchmark["dataset"],
+			}
 			if object, ok := objects[at].(map[string]any); ok {
 				object["gate"] = 3
 			}
@@ -161,7 +165,8 @@ func strangers() (out []document) {
 				panic(err) // JSON is CUE
 			}
 			name := sweep + "-" + at
-			out = append(out, document{"unknown keys", name + ".yaml", ".yaml", string(text)}, document{"unknown keys", name + ".cue", ".cue", string(asCUE)})
+			out = append(out, document{"unknown keys", name + ".yaml", ".yaml", string(text)},
+				document{"unknown keys", name + ".cue", ".cue", string(asCUE)})
 		}
 	}
 	return out
@@ -184,9 +189,13 @@ func snippets(t *testing.T) (out []document) {
 			t.Fatal(err)
 		}
 		for i, m := range fence.FindAllStringSubmatch(string(text), -1) {
-			d := document{"pages", fmt.Sprintf("%s-%d.%s", strings.TrimSuffix(filepath.Base(page), ".md"), i, m[1]), "." + m[1], m[2]}
+			d := document{
+				"pages", fmt.Sprintf("%s-%d.%s", strings.TrimSuffix(filepath.Base(page), ".md"), i, m[1]),
+				"." + m[1], m[2],
+			}
 			switch whole := strings.Contains(m[2], "benchmark:"); {
-			case strings.Contains(m[2], "runs-on:") || strings.HasPrefix(m[2], "module:") || !whole && strings.HasPrefix(m[2], "package "): // no experiment
+			case strings.Contains(m[2], "runs-on:") || strings.HasPrefix(m[2], "module:") || !whole &&
+				strings.HasPrefix(m[2], "package "): // no experiment
 				continue
 			case !whole && m[1] == "yaml":
 				d.text += "benchmark: {model: demo, endpoint: {url: 'mock:'}, dataset: {isl: 8, entries: 2}, profiling: {requests: 2}}\n"
@@ -238,7 +247,10 @@ func commandLines(t *testing.T) (out []document) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out = append(out, document{"command lines, as " + strings.ToUpper(to), name + "." + to, "." + to, string(text)})
+			out = append(out, document{
+				"command lines, as " + strings.ToUpper(to), name + "." + to, "." + to,
+				string(text),
+			})
 		}
 	}
 	return out

@@ -189,7 +189,8 @@ func TestEditor(t *testing.T) {
 			t.Errorf("hover on %s: %s, want %q in it", key, hover, want)
 		}
 	}
-	if def := string(s.ask("textDocument/definition", at(file, content, "requests: 100", 10))); !strings.Contains(def, "aiperf.dev/schema/phase.cue") {
+	if def := string(s.ask("textDocument/definition", at(file, content, "requests: 100", 10))); !strings.Contains(def,
+		"aiperf.dev/schema/phase.cue") {
 		t.Errorf("definition of requests: %s, want its place in the vendored schema", def)
 	}
 	version := 1
@@ -265,7 +266,8 @@ func TestOneTypo(t *testing.T) {
 		write(t, file, typo)
 		ours := validate(file)
 		_, vet, err := cueCommand(t, dir, "vet", "-c", "exp.cue")
-		if place := fmt.Sprintf("exp.cue:%d:", line); ours == nil || err == nil || !strings.Contains(ours.Error(), place) || !strings.Contains(vet, place) {
+		if place := fmt.Sprintf("exp.cue:%d:", line); ours == nil || err == nil ||
+			!strings.Contains(ours.Error(), place) || !strings.Contains(vet, place) {
 			t.Errorf("%s: want line %d\naiperf: %v\ncue vet: %v\n%s", wrong, line, ours, err, vet)
 		}
 	}

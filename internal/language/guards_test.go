@@ -136,13 +136,17 @@ func (v *validators) exported() func(d *judged) string {
 		open += def + ": {...}\n"
 	}
 	over := map[string]load.Source{}
-	published, _ := filepath.Glob(filepath.Join(v.dir, "cue.mod/pkg/aiperf.dev/schema/*.cue")) // the pattern is a good one
+	// the pattern is a good one
+	published, _ := filepath.Glob(filepath.Join(v.dir, "cue.mod/pkg/aiperf.dev/schema/*.cue"))
 	for _, file := range published {
 		over[file] = load.FromString("package schema\n")
 	}
 	over[published[0]] = load.FromString(open)
 	return func(d *judged) string {
-		inst := load.Instances([]string{"."}, &load.Config{Dir: filepath.Dir(d.file), ModuleRoot: v.dir, Overlay: over, Env: []string{"CUE_REGISTRY=none"}})[0]
+		inst := load.Instances([]string{"."}, &load.Config{
+			Dir: filepath.Dir(d.file), ModuleRoot: v.dir,
+			Overlay: over, Env: []string{"CUE_REGISTRY=none"},
+		})[0]
 		js, err := cuecontext.New().BuildInstance(inst).MarshalJSON()
 		if err != nil {
 			return err.Error()
@@ -205,7 +209,8 @@ func placed(err error) string {
 		if err != nil {
 			return err.Error()
 		}
-		if lines := strings.Split(string(text), "\n"); line < 1 || line > len(lines) || column < 1 || column > len(lines[line-1]) {
+		if lines := strings.Split(string(text), "\n"); line < 1 || line > len(lines) || column < 1 ||
+			column > len(lines[line-1]) {
 			return "a place that is not there: " + e.Error()
 		}
 	}
@@ -264,8 +269,10 @@ func (w *writer) experiment() object {
 	}
 	endpoint := append(object{{"url", "mock:"}}, maybe(40, member{"streaming", true})...)
 	streaming := len(endpoint) > 1
-	endpoint = append(endpoint, maybe(30, member{"headers", pick(w, object{}, object{{"X-A", "b"}}, object{{"X-A", "b"}, {"X-B", "c"}, {"X-C", "d"}})})...)
-	endpoint = append(endpoint, maybe(30, member{"extra", pick(w, object{}, object{{"temperature", 0}, {"nested", object{{"a", []any{1, 2, 3}}}}})})...)
+	endpoint = append(endpoint, maybe(30, member{"headers", pick(w, object{}, object{{"X-A", "b"}},
+		object{{"X-A", "b"}, {"X-B", "c"}, {"X-C", "d"}})})...)
+	endpoint = append(endpoint, maybe(30,
+		member{"extra", pick(w, object{}, object{{"temperature", 0}, {"nested", object{{"a", []any{1, 2, 3}}}}})})...)
 	endpoint = append(endpoint, maybe(20, member{"timeout", 30})...)
 	dataset := object{{"entries", 2}, {"isl", pick[any](w, 8, object{{"mean", 8}, {"stddev", 1}})}}
 	dataset = append(dataset, maybe(40, member{"osl", pick[any](w, 4, object{{"mean", 4}})})...)
@@ -282,7 +289,10 @@ func (w *writer) experiment() object {
 		body = append(append(body, maybe(30, member{"warmup", object{{"requests", 2}}})...), member{"profiling", phase})
 	}
 	if streaming {
-		body = append(body, maybe(40, member{"slos", pick(w, object{}, object{{"time_to_first_token", 200}, {"inter_token_latency", 15}})})...)
+		body = append(body, maybe(40, member{
+			"slos",
+			pick(w, object{}, object{{"time_to_first_token", 200}, {"inter_token_latency", 15}}),
+		})...)
 	}
 	body = append(body, maybe(20, member{"artifacts", object{}})...)
 	exp := append(maybe(30, member{"name", "drawn"}), member{"benchmark", body})
@@ -312,7 +322,8 @@ func (w *writer) experiment() object {
 // mistaken is v with one mistake, somewhere in it.
 func (w *writer) mistaken(v any, path string) any {
 	o, ok := v.(object)
-	if !ok || strings.HasSuffix(path, ".headers") || strings.HasSuffix(path, ".extra") || strings.HasSuffix(path, ".parameters") {
+	if !ok || strings.HasSuffix(path, ".headers") || strings.HasSuffix(path, ".extra") ||
+		strings.HasSuffix(path, ".parameters") {
 		return v
 	}
 	o = slices.Clone(o)
@@ -340,9 +351,11 @@ func (w *writer) document(number int, exp object) (d document, team string) {
 	fmt.Fprintf(&b, "package experiment\n\nimport (\n\t\"aiperf.dev/schema\"\n\t\"list\"\n")
 	if len(w.team.above) > 0 {
 		fmt.Fprintf(&b, "\t\"local.invalid/experiments/cue%03d/team\"\n", number)
-		team += "\nimport (\n\t\"aiperf.dev/schema\"\n\t\"list\"\n)\n\n" + known + strings.Join(w.team.above, "") + "#Used: schema.#Experiment\n_used: list.Sort([1], list.Ascending)\n"
+		team += "\nimport (\n\t\"aiperf.dev/schema\"\n\t\"list\"\n)\n\n" + known + strings.Join(w.team.above, "") +
+			"#Used: schema.#Experiment\n_used: list.Sort([1], list.Ascending)\n"
 	}
-	fmt.Fprintf(&b, ")\n\n%s%s_used: list.Sort([1], list.Ascending)\n\nschema.#Experiment & %s\n", known, strings.Join(w.above, ""), value)
+	fmt.Fprintf(&b, ")\n\n%s%s_used: list.Sort([1], list.Ascending)\n\nschema.#Experiment & %s\n", known,
+		strings.Join(w.above, ""), value)
 	return document{kind: "guards", name: "drawn.cue", ext: ".cue", text: b.String()}, team
 }
 
@@ -351,7 +364,8 @@ func (w *writer) torn(text string) string {
 	head, body, _ := strings.Cut(text, known)
 	words := word.FindAllStringIndex(body, -1)
 	at := words[w.rnd.IntN(len(words))]
-	by := pick(w, "_", "int", "string", "{}", "[]", "null", "_n", "_words", "\"x\"", "-1", "(1 | 2)", "(*1 | 2 | {if _off {a: 1}})", "_|_", "{if _off {a: 1}}", "{if _open {a: 1}}", "[for x in _words {x}]")
+	by := pick(w, "_", "int", "string", "{}", "[]", "null", "_n", "_words", "\"x\"", "-1", "(1 | 2)",
+		"(*1 | 2 | {if _off {a: 1}})", "_|_", "{if _off {a: 1}}", "{if _open {a: 1}}", "[for x in _words {x}]")
 	return head + known + "_open: bool\n" + body[:at[0]] + by + body[at[1]:]
 }
 
@@ -362,7 +376,10 @@ var word = regexp.MustCompile(`"[a-z0-9_ =>]+"|\b[0-9]+\b|\b(true|false|_on|_off
 const known = "_on: true\n_off: false\n_n: 3\n_words: {a: 1, b: 2}\n"
 
 // definitions are those of the schema that a key of the experiment has.
-var definitions = map[string]string{"benchmark": "#Benchmark", "endpoint": "#Endpoint", "dataset": "#Dataset", "profiling": "#Phase", "warmup": "#Phase", "multi_run": "#MultiRun"}
+var definitions = map[string]string{
+	"benchmark": "#Benchmark", "endpoint": "#Endpoint", "dataset": "#Dataset",
+	"profiling": "#Phase", "warmup": "#Phase", "multi_run": "#MultiRun",
+}
 
 // value is v in CUE. def is its definition in the schema, "" where it has none.
 func (w *writer) value(v any, def string) string {
@@ -451,7 +468,8 @@ func (w *writer) part(ms []member) string {
 	case 7:
 		if w.inner < 5 && len(ms) == 1 {
 			name := w.name("L")
-			return "let " + name + " = " + w.value(ms[0].value, definitions[ms[0].key]) + "\n" + strconv.Quote(ms[0].key) + ": " + name
+			return "let " + name + " = " + w.value(ms[0].value, definitions[ms[0].key]) +
+				"\n" + strconv.Quote(ms[0].key) + ": " + name
 		}
 	case 8:
 		if w.loop() {
@@ -487,7 +505,8 @@ func (w *writer) nothing() string {
 	if w.often(20) && w.loop() {
 		return pick(w, "for x in [] {zzz: x}", "for x in [1, 2] if x > 2 {\"zzz\\(x)\": 1}")
 	}
-	return "if " + pick(w, "false", "_off", "!_on", "_n > 7", "_words.b == 1", "_words.b == _|_") + " " + pick(w, "{zzz: 1}", "{zzz: {if true {a: 1}}}", "{requests: 77, url: \"x\"}", "{}")
+	return "if " + pick(w, "false", "_off", "!_on", "_n > 7", "_words.b == 1", "_words.b == _|_") + " " + pick(w,
+		"{zzz: 1}", "{zzz: {if true {a: 1}}}", "{requests: 77, url: \"x\"}", "{}")
 }
 
 // field is one member; now and then it is said twice, or by a longer path.
@@ -538,7 +557,10 @@ func (w *writer) list(l []any) string {
 
 func (w *writer) scalar(v any) string {
 	t := text(v)
-	kind := map[reflect.Kind]string{reflect.String: "string", reflect.Int: "int", reflect.Bool: "bool"}[reflect.TypeOf(v).Kind()]
+	kind := map[reflect.Kind]string{
+		reflect.String: "string", reflect.Int: "int",
+		reflect.Bool: "bool",
+	}[reflect.TypeOf(v).Kind()]
 	switch w.rnd.IntN(14) {
 	case 0:
 		return "*" + t + " | " + kind

@@ -25,7 +25,8 @@ const root = "../.."
 // cueCommand runs the command in dir, without a network, and returns what it said.
 func cueCommand(t *testing.T, dir string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	return cueCommandWith(t, dir, []string{"CUE_REGISTRY=none", "CUE_CACHE_DIR=" + filepath.Join(dir, ".cache")}, args...)
+	return cueCommandWith(t, dir, []string{"CUE_REGISTRY=none", "CUE_CACHE_DIR=" + filepath.Join(dir, ".cache")},
+		args...)
 }
 
 // cueCommandWith runs the command with an environment of its own.

@@ -70,7 +70,8 @@ func (d *judged) disagree() string {
 		}
 		return strings.Split(err.Error(), "\n")[0]
 	}
-	all := fmt.Sprintf("%s\n    aiperf: %s\n    cue vet: %s\n    JSON Schema: %s", d.name, words(d.ours), words(d.vet), words(d.json))
+	all := fmt.Sprintf("%s\n    aiperf: %s\n    cue vet: %s\n    JSON Schema: %s", d.name, words(d.ours), words(d.vet),
+		words(d.json))
 	unexported := d.ext == ".cue" && d.vet != nil // JSON Schema has nothing to look at
 	if d.ours == nil {
 		if d.json != nil && !unexported || d.vet != nil && !nullSaid.MatchString(d.name) {
@@ -102,7 +103,8 @@ func mutations() (out []document) {
 		}
 		d := document{"mutations", where + " " + path + " " + value, ".yaml", string(text)}
 		if len(out)%6 == 0 {
-			asCUE, err := format.Source([]byte("package p\n\nimport \"aiperf.dev/schema\"\n\nschema.#Experiment & " + string(text) + "\n"))
+			asCUE, err := format.Source([]byte("package p\n\nimport \"aiperf.dev/schema\"\n\nschema.#Experiment & " +
+				string(text) + "\n"))
 			if err != nil {
 				panic(err) // JSON is CUE
 			}
@@ -112,10 +114,12 @@ func mutations() (out []document) {
 		out = append(out, d)
 	}
 	for _, l := range fields.Leaves() {
-		if l.Path == "" || strings.Contains(l.Path, "peaks") || shapeAbove(index, l.Path) && !strings.HasPrefix(l.Path, "benchmark.datasets.*.prompts.isl") {
+		if l.Path == "" || strings.Contains(l.Path, "peaks") || shapeAbove(index, l.Path) &&
+			!strings.HasPrefix(l.Path, "benchmark.datasets.*.prompts.isl") {
 			continue // one distribution stands for all
 		}
-		path := strings.NewReplacer("benchmark.datasets.*", "benchmark.dataset", "benchmark.phases.*", "benchmark.profiling").Replace(l.Path)
+		path := strings.NewReplacer("benchmark.datasets.*", "benchmark.dataset",
+			"benchmark.phases.*", "benchmark.profiling").Replace(l.Path)
 		for _, value := range []string{`null`, `true`, `"x"`, `[]`, `{}`, `[null]`, `-1`, `1.5`, `{"zzz":1}`} {
 			doc := copyOf(mutated)
 			put(doc, strings.Split(path, "."), json.RawMessage(value))
@@ -124,7 +128,8 @@ func mutations() (out []document) {
 				continue
 			}
 			doc = copyOf(mutated)
-			doc["sweep"] = map[string]any{"parameters": map[string]any{strings.TrimPrefix(path, "benchmark."): []any{json.RawMessage(value)}}}
+			doc["sweep"] = map[string]any{"parameters": map[string]any{strings.TrimPrefix(path,
+				"benchmark."): []any{json.RawMessage(value)}}}
 			add("axis", path, value, doc)
 		}
 	}

@@ -40,7 +40,8 @@ func TestPageNamesWhatIsLetThrough(t *testing.T) {
 			t.Errorf("docs/cue.md lacks the line - %s", why)
 		}
 		if !slices.ContainsFunc(alike(t), func(d document) bool {
-			return sides[strings.TrimPrefix(d.kind, "cases, ")].ours && !strings.HasSuffix(d.kind, "valid") && d.name == name
+			return sides[strings.TrimPrefix(d.kind, "cases, ")].ours && !strings.HasSuffix(d.kind, "valid") &&
+				d.name == name
 		}) {
 			t.Errorf("testdata/alike.txtar has no case taken-here/%s or vet-refuses/%[1]s", name)
 		}
@@ -72,7 +73,8 @@ func TestFormatted(t *testing.T) {
 	}
 	n := 0
 	for _, d := range docs {
-		if d.ext != ".cue" || strings.HasPrefix(d.kind, "cases, ") || d.kind == "pages" && strings.HasPrefix(d.text, "package p\n") {
+		if d.ext != ".cue" || strings.HasPrefix(d.kind, "cases, ") ||
+			d.kind == "pages" && strings.HasPrefix(d.text, "package p\n") {
 			continue // nobody copies the second, the third is a part, wrapped by this test
 		}
 		n++

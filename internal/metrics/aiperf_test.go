@@ -66,11 +66,13 @@ func (l line) record(t0 int64) *record.Record {
 		at += gap
 		r.Chunks = append(r.Chunks, record.Chunk{At: after(at)})
 	}
-	r.ISL, r.OSL, r.OutputTokens = l.int("input_sequence_length"), l.int("output_sequence_length"), l.int("output_token_count")
+	r.ISL, r.OSL, r.OutputTokens = l.int("input_sequence_length"), l.int("output_sequence_length"),
+		l.int("output_token_count")
 	r.OSLRequested = 8
 	r.UsagePrompt, r.UsageCompletion = l.int("usage_prompt_tokens"), l.int("usage_completion_tokens")
 	r.UsageTotal, r.Cached = l.int("usage_total_tokens"), l.int("usage_prompt_cache_read_tokens")
-	r.BytesSent, r.BytesReceived = int64(l.float("http_req_data_sent")*1024), int64(l.float("http_req_data_received")*1024)
+	r.BytesSent, r.BytesReceived = int64(l.float("http_req_data_sent")*1024),
+		int64(l.float("http_req_data_received")*1024)
 	r.Reused = l.int("http_req_connection_reused") == 1
 	r.DNS, r.Dial = 0, int64(math.Round(l.float("http_req_connecting")*1e6))
 	return &r
@@ -195,7 +197,10 @@ func collect(t *testing.T, name string, window time.Duration) metrics.Summary {
 		}
 		lines, t0 = append(lines, l), min(t0, l.Metadata.Issue)
 	}
-	c := metrics.NewCollector(metrics.Options{Streaming: true, Tokens: true, Window: metrics.Window{End: int64(window)}})
+	c := metrics.NewCollector(metrics.Options{
+		Streaming: true,
+		Tokens:    true, Window: metrics.Window{End: int64(window)},
+	})
 	for _, l := range lines {
 		c.Add(l.record(t0))
 	}

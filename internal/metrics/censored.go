@@ -152,7 +152,10 @@ func bounds(tag string, known []float64, cut []cutLife) []Bounds {
 		name string
 		q    float64
 	}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}} {
-		out = append(out, Bounds{tag, p.name, stats.Quantile(plain, p.q), stats.Quantile(aged, p.q), high.Value(p.name)})
+		out = append(out, Bounds{
+			tag, p.name, stats.Quantile(plain, p.q), stats.Quantile(aged, p.q),
+			high.Value(p.name),
+		})
 	}
 	return out
 }

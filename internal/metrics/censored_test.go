@@ -114,10 +114,14 @@ func TestCensoringBounds(t *testing.T) {
 // request 8, at 13 ms.
 func TestSteadyRatesCountParts(t *testing.T) {
 	t.Parallel()
-	c := overload(metrics.Options{Steady: metrics.Window{Start: 5 * msec, End: 15 * msec}}, unsent(6*msec), unsent(30*msec))
+	c := overload(metrics.Options{Steady: metrics.Window{Start: 5 * msec, End: 15 * msec}}, unsent(6*msec),
+		unsent(30*msec))
 	s := c.Summaries()[1]
 	// two chunks each, the first 5 ms after sending, the second spread over the time since
-	parts := []float64{0.5, 1, 1, (1 + 7.0/8) / 2, (1 + 6.0/9) / 2, (1 + 5.0/10) / 2, (1 + 4.0/11) / 2, (1 + 3.0/12) / 2}
+	parts := []float64{
+		0.5, 1, 1, (1 + 7.0/8) / 2, (1 + 6.0/9) / 2, (1 + 5.0/10) / 2, (1 + 4.0/11) / 2,
+		(1 + 3.0/12) / 2,
+	}
 	sum := 0.0
 	for _, p := range parts {
 		sum += p
@@ -149,7 +153,10 @@ func TestSteadyRatesCountParts(t *testing.T) {
 // its files do (issue 20).
 func TestCancelledIsNoError(t *testing.T) {
 	t.Parallel()
-	c := metrics.NewCollector(metrics.Options{Streaming: true, Tokens: true, Window: metrics.Window{End: 100 * msec}, SLOs: map[string]float64{"request_latency": 70}})
+	c := metrics.NewCollector(metrics.Options{
+		Streaming: true, Tokens: true, Window: metrics.Window{End: 100 * msec},
+		SLOs: map[string]float64{"request_latency": 70},
+	})
 	for _, r := range []*record.Record{first(), second()} {
 		r.Measured = true
 		c.Add(r)
@@ -202,7 +209,10 @@ func TestCancelledIsNoError(t *testing.T) {
 func TestOpenLoopIsJudgedFromIntended(t *testing.T) {
 	t.Parallel()
 	for _, open := range []bool{true, false} {
-		c := metrics.NewCollector(metrics.Options{Window: metrics.Window{End: 100 * msec}, SLOs: map[string]float64{"request_latency": 10}})
+		c := metrics.NewCollector(metrics.Options{
+			Window: metrics.Window{End: 100 * msec},
+			SLOs:   map[string]float64{"request_latency": 10},
+		})
 		for i := range int64(8) {
 			r := record.New()
 			r.Status, r.Measured, r.InWindow, r.Open = record.OK, true, true, open
@@ -212,10 +222,16 @@ func TestOpenLoopIsJudgedFromIntended(t *testing.T) {
 		}
 		want := map[string]float64{"good_request_fraction": 1, "goodput": 80}
 		if open {
-			want = map[string]float64{"good_request_fraction": 1.0 / 8, "goodput": 10, "good_request_fraction_from_sent": 1, "goodput_from_sent": 80}
+			want = map[string]float64{
+				"good_request_fraction": 1.0 / 8, "goodput": 10,
+				"good_request_fraction_from_sent": 1, "goodput_from_sent": 80,
+			}
 		}
 		s := c.Summaries()[0]
-		for _, tag := range []string{"good_request_fraction", "goodput", "good_request_fraction_from_sent", "goodput_from_sent"} {
+		for _, tag := range []string{
+			"good_request_fraction", "goodput", "good_request_fraction_from_sent",
+			"goodput_from_sent",
+		} {
 			st, ok := s.Get(tag)
 			if v, there := want[tag]; ok != there || there && !near(st.Avg, v) {
 				t.Errorf("open loop %t: %s = %v (%t), want %v", open, tag, st.Avg, ok, want[tag])
@@ -231,7 +247,10 @@ func TestOpenLoopIsJudgedFromIntended(t *testing.T) {
 // the chunks say when they came, and not how many there were.
 func TestUncountedTokensHaveNoRate(t *testing.T) {
 	t.Parallel()
-	c := metrics.NewCollector(metrics.Options{Streaming: true, Tokens: true, Window: metrics.Window{End: 100 * msec}, Steady: metrics.Window{Start: 1 * msec, End: 95 * msec}})
+	c := metrics.NewCollector(metrics.Options{
+		Streaming: true, Tokens: true, Window: metrics.Window{End: 100 * msec},
+		Steady: metrics.Window{Start: 1 * msec, End: 95 * msec},
+	})
 	for _, r := range []*record.Record{first(), second()} {
 		r.Measured, r.OSL, r.OutputTokens, r.ReasoningTokens = true, record.None, record.None, record.None
 		c.Add(r)

@@ -32,7 +32,8 @@ type Options struct {
 
 // Has tells whether a run with these options can have the metric.
 func (o Options) Has(m *Metric) bool {
-	return (o.Streaming || m.Needs&Streaming == 0) && (o.Tokens || m.Needs&Tokens == 0) && (!o.ServerCount || m.Needs&ClientCount == 0)
+	return (o.Streaming || m.Needs&Streaming == 0) && (o.Tokens || m.Needs&Tokens == 0) &&
+		(!o.ServerCount || m.Needs&ClientCount == 0)
 }
 
 // Collector takes the records of one run and makes its Summaries. It keeps up to

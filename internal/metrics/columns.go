@@ -72,7 +72,8 @@ func (c *Collector) steadyRows(w Window) choice {
 func (w *rows) span(in choice) (first, last int64) {
 	first, last = math.MaxInt64, math.MinInt64
 	for i, f := range w.flags {
-		if sent, end := w.sent.at(i), w.last.at(i); in.has(i) && f.succeeded() && sent != record.None && end != record.None {
+		if sent, end := w.sent.at(i), w.last.at(i); in.has(i) && f.succeeded() && sent != record.None &&
+			end != record.None {
 			first, last = min(first, sent), max(last, end)
 		}
 	}

@@ -47,7 +47,8 @@ func distribution(m *Metric, values []float64, w *workshop) (Stat, bool) {
 	s.Std = stats.Std(values)
 	s.setPercentiles(func(q float64) float64 { return stats.Quantile(values, q) })
 	if m.correlated() {
-		s.Intervals = intervals(values, func(q, at float64) (float64, bool) { return w.series.Tail(w.inOrder, q, at, worth) })
+		s.Intervals = intervals(values,
+			func(q, at float64) (float64, bool) { return w.series.Tail(w.inOrder, q, at, worth) })
 	}
 	return s, true
 }
@@ -70,7 +71,18 @@ func intervals(sorted []float64, worth func(q, at float64) (float64, bool)) []In
 	for _, p := range [...]struct {
 		stat string
 		q    float64
-	}{{"p1", 0.01}, {"p5", 0.05}, {"p10", 0.1}, {"p25", 0.25}, {"p50", 0.5}, {"p75", 0.75}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}, {"p999", 0.999}} {
+	}{
+		{"p1", 0.01},
+		{"p5", 0.05},
+		{"p10", 0.1},
+		{"p25", 0.25},
+		{"p50", 0.5},
+		{"p75", 0.75},
+		{"p90", 0.9},
+		{"p95", 0.95},
+		{"p99", 0.99},
+		{"p999", 0.999},
+	} {
 		n, enough := worth(p.q, stats.Quantile(sorted, p.q))
 		if low, high, ok := stats.QuantileInterval(sorted, p.q, n, intervalLevel); enough && ok {
 			out = append(out, Interval{p.stat, low, high})

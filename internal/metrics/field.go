@@ -7,7 +7,8 @@ import "math"
 func (s *Stat) Put(name string, v float64) {
 	fields := map[string]*float64{
 		"avg": &s.Avg, "min": &s.Min, "max": &s.Max, "sum": &s.Sum, "std": &s.Std, "n_effective": &s.NEff,
-		"p1": &s.P1, "p5": &s.P5, "p10": &s.P10, "p25": &s.P25, "p50": &s.P50, "p75": &s.P75, "p90": &s.P90, "p95": &s.P95, "p99": &s.P99, "p999": &s.P999,
+		"p1": &s.P1, "p5": &s.P5, "p10": &s.P10, "p25": &s.P25, "p50": &s.P50, "p75": &s.P75, "p90": &s.P90,
+		"p95": &s.P95, "p99": &s.P99, "p999": &s.P999,
 	}
 	if f := fields[name]; f != nil {
 		*f = v

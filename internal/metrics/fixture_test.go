@@ -36,7 +36,8 @@ func first() *record.Record {
 // where four were asked for, and missed an SLO.
 func second() *record.Record {
 	r := record.New()
-	r.Status, r.Streamed, r.InWindow, r.SLOSet, r.SLOFailed, r.SLOFailedSent = record.OK, true, true, true, "inter_token_latency", "inter_token_latency"
+	r.Status, r.Streamed, r.InWindow, r.SLOSet, r.SLOFailed, r.SLOFailedSent = record.OK, true, true,
+		true, "inter_token_latency", "inter_token_latency"
 	r.Intended, r.Admitted, r.Sent, r.WriteEnd, r.FirstByte = 10*msec, 10*msec, 10*msec, 10*msec, 20*msec
 	r.FirstToken, r.FirstOutput, r.LastToken, r.End = 30*msec, 30*msec, 70*msec, 75*msec
 	r.ISL, r.OSL, r.OSLRequested, r.OutputTokens, r.UsageCompletion = 10, 3, 4, 3, 3
@@ -47,8 +48,10 @@ func second() *record.Record {
 
 func failure() *record.Record {
 	r := record.New()
-	r.Status, r.HTTPStatus, r.InWindow, r.SLOSet, r.SLOFailed, r.SLOFailedSent = record.HTTPError, 500, true, true, "inter_token_latency", "inter_token_latency"
-	r.Intended, r.Admitted, r.Sent, r.WriteEnd, r.FirstByte, r.End = 20*msec, 20*msec, 20*msec, 20*msec, 24*msec, 25*msec
+	r.Status, r.HTTPStatus, r.InWindow, r.SLOSet, r.SLOFailed, r.SLOFailedSent = record.HTTPError, 500, true,
+		true, "inter_token_latency", "inter_token_latency"
+	r.Intended, r.Admitted, r.Sent, r.WriteEnd, r.FirstByte, r.End = 20*msec, 20*msec, 20*msec, 20*msec, 24*msec,
+		25*msec
 	r.ISL = 30
 	return &r
 }
@@ -71,7 +74,10 @@ func small() *metrics.Collector { return smallIn(metrics.Window{}) }
 
 // smallIn is small with a steady window.
 func smallIn(steady metrics.Window) *metrics.Collector {
-	c := metrics.NewCollector(metrics.Options{Streaming: true, Tokens: true, Window: metrics.Window{End: 100 * msec}, Steady: steady})
+	c := metrics.NewCollector(metrics.Options{
+		Streaming: true, Tokens: true, Window: metrics.Window{End: 100 * msec},
+		Steady: steady,
+	})
 	for _, r := range []*record.Record{warmup(), second(), first(), failure(), late()} {
 		c.Add(r)
 	}

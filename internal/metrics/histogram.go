@@ -69,7 +69,8 @@ func (h *histogram) sorted(into []float64, m int) []float64 {
 				continue
 			}
 			cum += int64(count)
-			for v := h.value(key, bin); len(into)-from < m && (float64(len(into)-from)+0.5)*float64(h.n) <= float64(cum)*float64(m); {
+			for v := h.value(key, bin); len(into)-from < m &&
+				(float64(len(into)-from)+0.5)*float64(h.n) <= float64(cum)*float64(m); {
 				into = append(into, v)
 			}
 		}

@@ -66,11 +66,13 @@ func TestOneColumnUnderSeveralNames(t *testing.T) {
 		{"http_req_total", "HTTP Total Time", math.NaN(), 0},
 	} {
 		s, ok := sum.Get(want.tag)
-		if !ok || s.Header != want.header || s.Unit != "ms" || s.Count != n || s.Sum != n*(n+1)/2 || s.P50 != 500.5 || s.Max != n {
+		if !ok || s.Header != want.header || s.Unit != "ms" || s.Count != n ||
+			s.Sum != n*(n+1)/2 || s.P50 != 500.5 || s.Max != n {
 			t.Errorf("%s: %+v", want.tag, s)
 		}
 		if !near(s.NEff, want.nEff) || len(s.Intervals) != want.intervals {
-			t.Errorf("%s: effective n %v and %d intervals, want %v and %d", want.tag, s.NEff, len(s.Intervals), want.nEff, want.intervals)
+			t.Errorf("%s: effective n %v and %d intervals, want %v and %d", want.tag, s.NEff, len(s.Intervals),
+				want.nEff, want.intervals)
 		}
 	}
 }

@@ -36,7 +36,8 @@ func Judge(slos map[string]float64) (func(*record.Record) (clock, sent string), 
 		case !ok:
 			return nil, diag.Errorf("slos: unknown metric %q", tag).Try(didYouMean(tag))
 		case !m.PerRequest():
-			return nil, diag.Errorf("slos: %s has no value per request, so no request can be judged by it", tag).Try("use it in gates")
+			return nil, diag.Errorf("slos: %s has no value per request, so no request can be judged by it",
+				tag).Try("use it in gates")
 		case math.IsNaN(slos[tag]) || math.IsInf(slos[tag], 0):
 			return nil, fmt.Errorf("slos: %s: limit %v is not a number", tag, slos[tag])
 		}

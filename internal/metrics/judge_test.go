@@ -142,7 +142,10 @@ func TestGapsMustBeMonotonic(t *testing.T) {
 func TestReadsCountTheFirst(t *testing.T) {
 	t.Parallel()
 	r := first()
-	for want, same := range map[float64][]bool{1: {true, true, true, true, true, true}, 2: {true, true, true, false, true, true}, 6: make([]bool, 6)} {
+	for want, same := range map[float64][]bool{
+		1: {true, true, true, true, true, true},
+		2: {true, true, true, false, true, true}, 6: make([]bool, 6),
+	} {
 		for i := range r.Chunks {
 			r.Chunks[i].SameRead = same[i]
 		}

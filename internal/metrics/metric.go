@@ -19,8 +19,10 @@ type Stat struct {
 	P1, P5, P10, P25, P50, P75, P90, P95, P99, P999 float64
 	NEff                                            float64 // effective sample size; NaN if not computed
 
-	Open  float64 // of good requests: how much is undecided, so that the true value lies in [Avg, Avg + Open]
-	Plain *Stat   // the same by AIPerf's definition, where that is another: without what was cut off or never sent, cancelled as failed, SLOs from sending
+	Open float64 // of good requests: how much is undecided, so that the true value lies in [Avg, Avg + Open]
+	// the same by AIPerf's definition, where that is another: without what was cut off or never sent,
+	// cancelled as failed, SLOs from sending
+	Plain *Stat
 
 	Intervals []Interval // of those percentiles that have one, in ascending order
 }

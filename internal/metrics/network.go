@@ -28,7 +28,10 @@ var adjustable = []struct {
 func NetworkMetrics() []Metric {
 	rows := []Metric{{Tag: NetworkRTT, Header: "Network RTT", Unit: "ms", Group: Main, Order: 305}}
 	for _, a := range adjustable {
-		rows = append(rows, Metric{Tag: networkAdjusted + a.tag, Header: networkAdjustedFor + a.title, Unit: "ms", Group: Main, Order: a.order})
+		rows = append(rows, Metric{
+			Tag: networkAdjusted + a.tag, Header: networkAdjustedFor + a.title, Unit: "ms",
+			Group: Main, Order: a.order,
+		})
 	}
 	return rows
 }
@@ -44,7 +47,10 @@ func (s *Summary) WithoutRoundTrip(rtt Stat) []Stat {
 		if !ok {
 			continue
 		}
-		for _, v := range []*float64{&st.Avg, &st.Min, &st.Max, &st.P1, &st.P5, &st.P10, &st.P25, &st.P50, &st.P75, &st.P90, &st.P95, &st.P99, &st.P999} {
+		for _, v := range []*float64{
+			&st.Avg, &st.Min, &st.Max, &st.P1, &st.P5, &st.P10, &st.P25, &st.P50,
+			&st.P75, &st.P90, &st.P95, &st.P99, &st.P999,
+		} {
 			if !math.IsNaN(*v) {
 				*v = max(0, *v-rtt.Avg)
 			}
@@ -61,8 +67,10 @@ func (s *Summary) WithoutRoundTrip(rtt Stat) []Stat {
 func RoundTrip(sorted []float64, mean float64) Stat {
 	nan := math.NaN()
 	st := Stat{
-		Tag: NetworkRTT, Header: "Network RTT", Unit: "ms", Avg: mean, Min: nan, Max: nan, Sum: nan, Std: nan, P1: nan, P5: nan, P10: nan, P25: nan, P50: nan,
-		P75: nan, P90: nan, P95: nan, P99: nan, P999: nan, NEff: nan, Count: int64(len(sorted)), Scalar: len(sorted) == 0,
+		Tag: NetworkRTT, Header: "Network RTT", Unit: "ms", Avg: mean, Min: nan, Max: nan, Sum: nan, Std: nan,
+		P1: nan, P5: nan, P10: nan, P25: nan, P50: nan,
+		P75: nan, P90: nan, P95: nan, P99: nan, P999: nan, NEff: nan, Count: int64(len(sorted)),
+		Scalar: len(sorted) == 0,
 	}
 	if len(sorted) > 0 {
 		d := 0.0
@@ -72,7 +80,10 @@ func RoundTrip(sorted []float64, mean float64) Stat {
 		}
 		st.Std = math.Sqrt(d / float64(len(sorted)))
 		st.Min, st.Max = sorted[0], sorted[len(sorted)-1]
-		for v, q := range map[*float64]float64{&st.P1: 0.01, &st.P5: 0.05, &st.P10: 0.1, &st.P25: 0.25, &st.P50: 0.5, &st.P75: 0.75, &st.P90: 0.9, &st.P95: 0.95, &st.P99: 0.99} {
+		for v, q := range map[*float64]float64{
+			&st.P1: 0.01, &st.P5: 0.05, &st.P10: 0.1, &st.P25: 0.25, &st.P50: 0.5,
+			&st.P75: 0.75, &st.P90: 0.9, &st.P95: 0.95, &st.P99: 0.99,
+		} {
 			*v = stats.Quantile(sorted, q)
 		}
 	}

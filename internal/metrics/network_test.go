@@ -16,12 +16,16 @@ func TestWithoutRoundTrip(t *testing.T) {
 		t.Errorf("round trip %+v", rtt)
 	}
 	nan := math.NaN()
-	sum := metrics.Summary{Stats: []metrics.Stat{{Tag: metrics.RequestLatency, Unit: "ms", Count: 4, Avg: 10, Min: 2, Max: 20, Sum: 40, Std: 5, P50: 9, P99: nan}}}
+	sum := metrics.Summary{Stats: []metrics.Stat{{
+		Tag: metrics.RequestLatency, Unit: "ms", Count: 4, Avg: 10, Min: 2,
+		Max: 20, Sum: 40, Std: 5, P50: 9, P99: nan,
+	}}}
 	got := sum.WithoutRoundTrip(rtt)
 	if len(got) != 2 || got[0].Tag != "network_rtt" || got[1].Tag != "network_adjusted_request_latency" {
 		t.Fatalf("got %+v", got)
 	}
-	if a := got[1]; a.Avg != 7 || a.Min != 0 || a.Max != 17 || a.Sum != 28 || a.Std != 5 || a.P50 != 6 || !math.IsNaN(a.P99) || a.Header != "Network-Adjusted Request Latency" {
+	if a := got[1]; a.Avg != 7 || a.Min != 0 || a.Max != 17 || a.Sum != 28 || a.Std != 5 || a.P50 != 6 ||
+		!math.IsNaN(a.P99) || a.Header != "Network-Adjusted Request Latency" {
 		t.Errorf("adjusted %+v", a)
 	}
 	if before, _ := sum.Get(metrics.RequestLatency); before.Avg != 10 {

@@ -254,7 +254,8 @@ func (c *column) all(into []float64) []float64 {
 func (c *column) equal(o *column) bool {
 	same := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
 	return slices.EqualFunc(c.tail, o.tail, same) && slices.EqualFunc(c.blocks, o.blocks, func(a, b block) bool {
-		return a.base == b.base && a.scale == b.scale && a.width == b.width && a.absent == b.absent && bytes.Equal(a.data, b.data)
+		return a.base == b.base && a.scale == b.scale && a.width == b.width &&
+			a.absent == b.absent && bytes.Equal(a.data, b.data)
 	})
 }
 

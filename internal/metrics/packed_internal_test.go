@@ -78,7 +78,15 @@ func TestEqualColumns(t *testing.T) {
 	for _, c := range []struct {
 		row int
 		to  float64
-	}{{0, 9}, {1, math.NaN()}, {blockRows - 1, 1e-7}, {blockRows, 2}, {rows - 1, 3}, {rows - 1, math.NaN()}, {blockRows + 2, math.Copysign(0, -1)}} {
+	}{
+		{0, 9},
+		{1, math.NaN()},
+		{blockRows - 1, 1e-7},
+		{blockRows, 2},
+		{rows - 1, 3},
+		{rows - 1, math.NaN()},
+		{blockRows + 2, math.Copysign(0, -1)},
+	} {
 		if build(-1, 0).equal(build(c.row, c.to)) {
 			t.Errorf("row %d changed to %v: still equal", c.row, c.to)
 		}

@@ -121,7 +121,8 @@ func (p *Parts) summaries(c *Collector) []Summary {
 func (p *Parts) Notes() (out []string) {
 	for i := range p.kinds {
 		if p.kinds[i].beyond {
-			out = append(out, fmt.Sprintf("metrics have no rows for each %s: there are more than %d", partKinds[i].name, maxParts))
+			out = append(out, fmt.Sprintf("metrics have no rows for each %s: there are more than %d", partKinds[i].name,
+				maxParts))
 		}
 	}
 	return out

@@ -19,9 +19,11 @@ func TestParts(t *testing.T) {
 	}
 	unsent := record.New()
 	unsent.Status, unsent.Measured, unsent.InWindow = record.Unsent, true, true
-	p := metrics.NewParts(metrics.Options{Streaming: true, Tokens: true, Window: metrics.Window{End: 100 * msec}}, true, true)
+	p := metrics.NewParts(metrics.Options{Streaming: true, Tokens: true, Window: metrics.Window{End: 100 * msec}}, true,
+		true)
 	for _, r := range []*record.Record{
-		sent(warmup(), "http://c", "w"), sent(second(), "http://b", "m"), sent(first(), "http://a", "m"), sent(failure(), "http://b", "n"), &unsent,
+		sent(warmup(), "http://c", "w"), sent(second(), "http://b", "m"), sent(first(), "http://a", "m"),
+		sent(failure(), "http://b", "n"), &unsent,
 	} {
 		p.Add(r)
 	}

@@ -78,7 +78,8 @@ func TestSegmentsSayTheSame(t *testing.T) {
 // made is a request that is one of about thirty in flight; one in fifty fails.
 func made(rng *rand.Rand, i int64) record.Record {
 	r := record.New()
-	r.Status, r.Streamed, r.InWindow, r.ISL, r.OSL, r.OSLRequested = record.OK, true, true, 100+rng.Int64N(900), 5, 5+rng.Int64N(3)
+	r.Status, r.Streamed, r.InWindow, r.ISL, r.OSL, r.OSLRequested = record.OK, true, true, 100+rng.Int64N(900), 5,
+		5+rng.Int64N(3)
 	r.Intended, r.Admitted, r.Sent = i*1e6, i*1e6, i*1e6+rng.Int64N(4e5)
 	r.WriteEnd, r.FirstByte, r.FirstToken = r.Sent+1e4, r.Sent+4e6, r.Sent+5e6+rng.Int64N(1e7)
 	r.FirstOutput, r.Reused, r.BytesSent, r.BytesReceived = r.FirstToken, true, 700, 2000+rng.Int64N(500)
@@ -98,7 +99,8 @@ func made(rng *rand.Rand, i int64) record.Record {
 func same(t *testing.T, window string, a, b *Stat) {
 	t.Helper()
 	if a.Tag != b.Tag || a.Count != b.Count || len(a.Intervals) != len(b.Intervals) {
-		t.Fatalf("%s: %s (%d values, %d intervals), want %s (%d, %d)", window, b.Tag, b.Count, len(b.Intervals), a.Tag, a.Count, len(a.Intervals))
+		t.Fatalf("%s: %s (%d values, %d intervals), want %s (%d, %d)", window, b.Tag, b.Count,
+			len(b.Intervals), a.Tag, a.Count, len(a.Intervals))
 	}
 	for _, name := range StatNames() {
 		rel := 1e-9

@@ -223,8 +223,14 @@ func TestAbsentMeansAbsent(t *testing.T) {
 		{
 			"not streaming",
 			metrics.Options{Tokens: true},
-			[]string{"time_to_first_token", "inter_token_latency", "inter_chunk_latency", "effective_decode_concurrency", "streamed_request_count"},
-			[]string{"request_latency", "output_sequence_length", "e2e_output_token_throughput", "effective_concurrency"},
+			[]string{
+				"time_to_first_token", "inter_token_latency", "inter_chunk_latency",
+				"effective_decode_concurrency", "streamed_request_count",
+			},
+			[]string{
+				"request_latency", "output_sequence_length", "e2e_output_token_throughput",
+				"effective_concurrency",
+			},
 		},
 		{
 			"streaming asked for, but this answer did not",
@@ -266,7 +272,8 @@ func TestAbsentMeansAbsent(t *testing.T) {
 			}
 		}
 	}
-	if s := metrics.NewCollector(metrics.Options{Streaming: true, Tokens: true}).Summaries(); len(s) != 1 || len(s[0].Stats) != 0 {
+	if s := metrics.NewCollector(metrics.Options{Streaming: true, Tokens: true}).Summaries(); len(s) != 1 ||
+		len(s[0].Stats) != 0 {
 		t.Errorf("no records: %+v, want one empty summary", s)
 	}
 }
@@ -326,7 +333,10 @@ func TestSteadyWindow(t *testing.T) {
 // Options.SLOs judge afresh, whatever the records say.
 func TestCollectorJudges(t *testing.T) {
 	t.Parallel()
-	c := metrics.NewCollector(metrics.Options{Streaming: true, Tokens: true, SLOs: map[string]float64{"time_to_first_token": 20}})
+	c := metrics.NewCollector(metrics.Options{
+		Streaming: true, Tokens: true,
+		SLOs: map[string]float64{"time_to_first_token": 20},
+	})
 	for _, r := range []func() *record.Record{first, second} {
 		c.Add(r())
 	}
@@ -392,7 +402,10 @@ func TestCountersThatCountedNothing(t *testing.T) {
 	c := metrics.NewCollector(metrics.Options{Streaming: true, Tokens: true, Window: metrics.Window{End: 100 * msec}})
 	c.Add(second())
 	s := c.Summaries()[0]
-	for _, tag := range []string{"error_request_count", "cancelled_request_count", "context_overflow_count", "total_error_isl", "error_rate"} {
+	for _, tag := range []string{
+		"error_request_count", "cancelled_request_count", "context_overflow_count",
+		"total_error_isl", "error_rate",
+	} {
 		if st, ok := s.Get(tag); !ok || st.Avg != 0 {
 			t.Errorf("%s = %v (%t) where nothing failed, want 0", tag, st.Avg, ok)
 		}

@@ -81,7 +81,10 @@ func (s *Slicer) Slices() []Slice {
 			continue
 		}
 		w := s.window(i)
-		out = append(out, Slice{Window: w, Whole: w.End-w.Start == s.length, Summary: c.sumUp([]view{{"slice", w, nil}})[0]})
+		out = append(out, Slice{
+			Window: w, Whole: w.End-w.Start == s.length,
+			Summary: c.sumUp([]view{{"slice", w, nil}})[0],
+		})
 	}
 	return out
 }

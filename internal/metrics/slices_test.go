@@ -12,7 +12,10 @@ import (
 func TestSlices(t *testing.T) {
 	t.Parallel()
 	third := second()
-	for _, at := range []*int64{&third.Intended, &third.Admitted, &third.Sent, &third.WriteEnd, &third.FirstByte, &third.FirstToken, &third.FirstOutput, &third.LastToken} {
+	for _, at := range []*int64{
+		&third.Intended, &third.Admitted, &third.Sent, &third.WriteEnd, &third.FirstByte,
+		&third.FirstToken, &third.FirstOutput, &third.LastToken,
+	} {
 		*at += 40 * msec
 	}
 	third.End = 90 * msec
@@ -20,12 +23,14 @@ func TestSlices(t *testing.T) {
 		third.Chunks[i].At += 40 * msec
 	}
 	third.LastToken = third.Chunks[2].At
-	s := metrics.NewSlicer(metrics.Options{Streaming: true, Tokens: true}, metrics.Window{Start: 0, End: 90 * msec}, 40*msec)
+	s := metrics.NewSlicer(metrics.Options{Streaming: true, Tokens: true}, metrics.Window{Start: 0, End: 90 * msec},
+		40*msec)
 	for _, r := range []*record.Record{warmup(), second(), first(), third, failure()} {
 		s.Add(r)
 	}
 	got := s.Slices()
-	if len(got) != 2 || got[0].Window != (metrics.Window{End: 40 * msec}) || got[1].Window != (metrics.Window{Start: 40 * msec, End: 80 * msec}) || !got[0].Whole {
+	if len(got) != 2 || got[0].Window != (metrics.Window{End: 40 * msec}) ||
+		got[1].Window != (metrics.Window{Start: 40 * msec, End: 80 * msec}) || !got[0].Whole {
 		t.Fatalf("slices %+v", got)
 	}
 	for _, c := range []struct {

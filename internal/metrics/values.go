@@ -217,7 +217,10 @@ func truth(b bool) float64 {
 
 // overflowWords are what servers say when the input does not fit.
 func overflowWords() []string {
-	return []string{"context length", "context_length", "maximum context", "context window", "max_model_len", "too many tokens", "prompt is too long", "input is too long"}
+	return []string{
+		"context length", "context_length", "maximum context", "context window", "max_model_len",
+		"too many tokens", "prompt is too long", "input is too long",
+	}
 }
 
 // overflowed tells whether the server refused the request because it is too

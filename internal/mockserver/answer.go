@@ -18,7 +18,8 @@ func (s *scheduler) open(x *exchange) {
 	if x.spec.Served.Lines {
 		kind = "application/x-ndjson"
 	}
-	x.add("header", 0, []byte("HTTP/1.1 200 OK\r\nContent-Type: "+kind+"\r\nCache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n"))
+	x.add("header", 0, []byte("HTTP/1.1 200 OK\r\nContent-Type: "+kind+
+		"\r\nCache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n"))
 	if s.server.cfg.Role == RoleEarly {
 		s.role(x)
 		s.send(x)
@@ -79,7 +80,8 @@ func (s *scheduler) headers(x *exchange) []string {
 	}
 	queue, total := float64(x.start-x.recv)/1e6, float64(s.server.now()-x.recv)/1e6
 	return []string{
-		fmt.Sprintf("x-queue-time: %.3f", queue), fmt.Sprintf("x-inference-time: %.3f", total-queue), fmt.Sprintf("x-total-time: %.3f", total),
+		fmt.Sprintf("x-queue-time: %.3f", queue), fmt.Sprintf("x-inference-time: %.3f", total-queue),
+		fmt.Sprintf("x-total-time: %.3f", total),
 	}
 }
 
@@ -89,7 +91,8 @@ func (s *scheduler) refuse(x *exchange) {
 	switch {
 	case x.fate == html:
 		x.status = http.StatusOK
-		b = response(200, "text/html; charset=utf-8", nil, []byte("<!doctype html><title>Gateway</title><h1>It works</h1>\n"))
+		b = response(200, "text/html; charset=utf-8", nil,
+			[]byte("<!doctype html><title>Gateway</title><h1>It works</h1>\n"))
 	case x.fate == fails:
 		list := s.server.cfg.ErrorStatus
 		x.status = list[x.rng.IntN(len(list))]
@@ -115,7 +118,8 @@ func failure(status int, message, kind string, retry time.Duration) []byte {
 
 // response is an HTTP answer with a length.
 func response(status int, kind string, extra []string, b []byte) []byte {
-	out := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n", status, http.StatusText(status), kind, len(b))
+	out := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n",
+		status, http.StatusText(status), kind, len(b))
 	for _, h := range extra {
 		out = append(append(out, h...), "\r\n"...)
 	}

@@ -23,7 +23,8 @@ func BenchmarkStreams(b *testing.B) {
 				var wg sync.WaitGroup
 				for range streams {
 					wg.Go(func() {
-						resp, err := client.Post(s.url+"/v1/chat/completions", "application/json", strings.NewReader(`{"messages":[{"content":"a"}],"stream":true}`))
+						resp, err := client.Post(s.url+"/v1/chat/completions", "application/json",
+							strings.NewReader(`{"messages":[{"content":"a"}],"stream":true}`))
 						if err != nil {
 							b.Error(err)
 							return

@@ -36,7 +36,9 @@ func TestPrefixCache(t *testing.T) {
 		}
 		total += s.cached
 	}
-	if a := b.get("/metrics"); !strings.Contains(a.body, fmt.Sprintf("\nvllm:prefix_cache_hits_total{engine=\"0\",model_name=\"mock-model\"} %d.0\n", total)) || b.s.Stats().CachedTokens != int64(total) {
+	if a := b.get("/metrics"); !strings.Contains(a.body,
+		fmt.Sprintf("\nvllm:prefix_cache_hits_total{engine=\"0\",model_name=\"mock-model\"} %d.0\n", total)) ||
+		b.s.Stats().CachedTokens != int64(total) {
 		t.Errorf("the books: %s", a.body)
 	}
 	for i, e := range b.stop() {

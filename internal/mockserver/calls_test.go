@@ -55,19 +55,23 @@ func TestToolCalls(t *testing.T) {
 			name, _ := dig(whole, "choices", 0, "message", "tool_calls", i, "function", "name").(string)
 			arguments, _ := dig(whole, "choices", 0, "message", "tool_calls", i, "function", "arguments").(string)
 			var object struct{ Text string }
-			if err := json.Unmarshal([]byte(arguments), &object); err != nil || len(strings.Fields(object.Text)) != 2+i {
+			if err := json.Unmarshal([]byte(arguments), &object); err != nil ||
+				len(strings.Fields(object.Text)) != 2+i {
 				t.Errorf("arguments %q: %v", arguments, err)
 			}
 			piece, ok := strings.CutPrefix(got[float64(i)], name)
-			if err := json.Unmarshal([]byte(piece), &object); !ok || err != nil || len(strings.Fields(object.Text)) != 2+i {
+			if err := json.Unmarshal([]byte(piece), &object); !ok ||
+				err != nil || len(strings.Fields(object.Text)) != 2+i {
 				t.Errorf("in chunks of %d, call %d is %q: %v", chunk, i, got[float64(i)], err)
 			}
 		}
-		if slices.Sort(ids); len(slices.Compact(ids)) != 2 || finish != "tool_calls" || dig(whole, "choices", 0, "finish_reason") != "tool_calls" {
+		if slices.Sort(ids); len(slices.Compact(ids)) != 2 || finish != "tool_calls" ||
+			dig(whole, "choices", 0, "finish_reason") != "tool_calls" {
 			t.Errorf("in chunks of %d: ids %v, finish %q", chunk, ids, finish)
 		}
 		log := b.stop()
-		if n := len(content(log[0])); n != tools || log[0].OutTokens != 7 || log[1].OutTokens != 7 || log[0].Reasoning != 2 {
+		if n := len(content(log[0])); n != tools || log[0].OutTokens != 7 ||
+			log[1].OutTokens != 7 || log[0].Reasoning != 2 {
 			t.Errorf("in chunks of %d: the log has %d events of content, the client %d; %+v", chunk, n, tools, log)
 		}
 	}
@@ -105,7 +109,8 @@ func TestToolCallsOfOtherAPIs(t *testing.T) {
 				finish += piece.Finish
 			}
 			pieces = wordOf.ReplaceAllString(pieces, " w")
-			if want := strings.ReplaceAll(wordOf.ReplaceAllString(all.Text, " w"), "look_up", c.name); pieces != want || finish != c.finish {
+			if want := strings.ReplaceAll(wordOf.ReplaceAllString(all.Text, " w"), "look_up", c.name); pieces != want ||
+				finish != c.finish {
 				t.Errorf("%s %s: pieces %q, whole %q; finish %q", c.typ, query, pieces, want, finish)
 			}
 			once := spec.Replay(func(yield func([]byte) bool) { yield([]byte(whole.body)) })

@@ -58,9 +58,10 @@ type Config struct {
 	Step, Seq time.Duration
 	Batch     int
 	Prefill   time.Duration // per input token
-	Front     time.Duration // of each request in a front end that handles one at a time, before the clock of the engine's own figures begins
-	Jitter    float64       // relative spread of every time above
-	Shape     Shape
+	// of each request in a front end that handles one at a time, before the clock of the engine's own figures begins
+	Front  time.Duration
+	Jitter float64 // relative spread of every time above
+	Shape  Shape
 
 	// Random times of requests, as coefficients of variation: Spread is of a
 	// factor on all times of one request, correlated by Memory with that of the
@@ -127,6 +128,7 @@ type Config struct {
 func Defaults() Config {
 	return Config{
 		Step: 5 * time.Millisecond, Batch: 16, Prefill: 20 * time.Microsecond, Shape: LogNormal,
-		OSL: 16, Chunk: 1, Role: RoleEarly, Usage: UsageAsked, Lie: 1, Slowdown: 1, Block: 16, Dims: 16, ErrorStatus: []int{500}, Metrics: SpeaksVLLM,
+		OSL: 16, Chunk: 1, Role: RoleEarly, Usage: UsageAsked, Lie: 1, Slowdown: 1, Block: 16, Dims: 16,
+		ErrorStatus: []int{500}, Metrics: SpeaksVLLM,
 	}
 }

@@ -217,11 +217,13 @@ func (c *connection) read(x *exchange, raw []byte, header http.Header, model str
 	if model != "" {
 		x.call.Model = model
 	}
-	if x.path == x.spec.StreamPath || x.spec.Served.ByAccept && strings.HasPrefix(header.Get("Accept"), "text/event-stream") {
+	if x.path == x.spec.StreamPath || x.spec.Served.ByAccept &&
+		strings.HasPrefix(header.Get("Accept"), "text/event-stream") {
 		x.call.Stream = true // not asked for in the body
 	}
 	if !s.serves(x.call.Model) {
-		x.refuse(http.StatusNotFound, fmt.Sprintf("model %q does not exist; served: %s", x.call.Model, strings.Join(s.models(), ", ")))
+		x.refuse(http.StatusNotFound, fmt.Sprintf("model %q does not exist; served: %s",
+			x.call.Model, strings.Join(s.models(), ", ")))
 		return
 	}
 	s.count(x)

@@ -48,17 +48,20 @@ func TestChat(t *testing.T) {
 	if ct := stream.header.Get("Content-Type"); stream.status != 200 || ct != "text/event-stream" {
 		t.Fatalf("stream: %d %s: %s", stream.status, ct, stream.body)
 	}
-	content, reasoning := stream.streamed(t, "choices", 0, "delta", "content"), stream.streamed(t, "choices", 0, "delta", "reasoning_content")
+	content, reasoning := stream.streamed(t, "choices", 0, "delta", "content"),
+		stream.streamed(t, "choices", 0, "delta", "reasoning_content")
 	if count(t, content) != 3 || count(t, reasoning) != 2 {
 		t.Errorf("stream: content %q, reasoning %q; want 3 and 2 tokens", content, reasoning)
 	}
 	data := stream.data()
 	// role, 5 tokens, finish, usage, end mark
-	if len(data) != 9 || data[8] != "[DONE]" || !strings.Contains(data[0], `"role":"assistant"`) || !strings.Contains(data[6], `"finish_reason":"length"`) {
+	if len(data) != 9 || data[8] != "[DONE]" || !strings.Contains(data[0], `"role":"assistant"`) ||
+		!strings.Contains(data[6], `"finish_reason":"length"`) {
 		t.Errorf("stream: events %q", data)
 	}
 	o := whole.object(t)
-	if c, r := dig(o, "choices", 0, "message", "content"), dig(o, "choices", 0, "message", "reasoning_content"); count(t, c.(string)) != 3 || count(t, r.(string)) != 2 {
+	if c, r := dig(o, "choices", 0, "message", "content"), dig(o, "choices", 0, "message",
+		"reasoning_content"); count(t, c.(string)) != 3 || count(t, r.(string)) != 2 {
 		t.Errorf("whole: %v, %v", c, r)
 	}
 	var last any
@@ -79,7 +82,8 @@ func TestChat(t *testing.T) {
 		}
 	}
 	for i, e := range log {
-		if e.InTokens != 3 || e.OutTokens != 5 || e.Reasoning != 2 || e.Status != 200 || e.Model != "m" || e.Stream != (i == 0) {
+		if e.InTokens != 3 || e.OutTokens != 5 || e.Reasoning != 2 || e.Status != 200 || e.Model != "m" ||
+			e.Stream != (i == 0) {
 			t.Errorf("log %d: %+v", i, e)
 		}
 	}
@@ -102,7 +106,8 @@ func TestUsageModes(t *testing.T) {
 	}
 	for _, c := range cases {
 		b := start(t, "ttft=0s&"+c.query)
-		a := b.post("/v1/chat/completions", `{"messages":[{"content":"a"}],"max_tokens":4,"stream":true,"stream_options":`+c.options+`}`)
+		a := b.post("/v1/chat/completions",
+			`{"messages":[{"content":"a"}],"max_tokens":4,"stream":true,"stream_options":`+c.options+`}`)
 		b.stop()
 		reports, completion := 0, 0.0
 		for _, d := range a.data() {
@@ -113,7 +118,8 @@ func TestUsageModes(t *testing.T) {
 			}
 		}
 		if reports != c.reports || completion != c.completion {
-			t.Errorf("%s, stream_options %s: %d reports, completion_tokens %v; want %d, %v", c.query, c.options, reports, completion, c.reports, c.completion)
+			t.Errorf("%s, stream_options %s: %d reports, completion_tokens %v; want %d, %v", c.query, c.options,
+				reports, completion, c.reports, c.completion)
 		}
 	}
 }
@@ -136,8 +142,10 @@ func TestLengths(t *testing.T) {
 		a := b.post("/v1/completions", `{"prompt":"a"`+c.fields+`}`)
 		b.stop()
 		o := a.object(t)
-		if n := count(t, dig(o, "choices", 0, "text").(string)); n != c.want || dig(o, "choices", 0, "finish_reason") != c.finish {
-			t.Errorf("%q %s: %d tokens, %v; want %d, %s", c.query, c.fields, n, dig(o, "choices", 0, "finish_reason"), c.want, c.finish)
+		if n := count(t, dig(o, "choices", 0, "text").(string)); n != c.want ||
+			dig(o, "choices", 0, "finish_reason") != c.finish {
+			t.Errorf("%q %s: %d tokens, %v; want %d, %s", c.query, c.fields, n, dig(o, "choices", 0, "finish_reason"),
+				c.want, c.finish)
 		}
 	}
 }
@@ -192,7 +200,8 @@ func TestCompletionsAndResponses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range []any{dig(last, "response"), whole} {
-		if dig(v, "usage", "output_tokens") != 4.0 || dig(v, "usage", "input_tokens") != 3.0 || dig(v, "usage", "output_tokens_details", "reasoning_tokens") != 1.0 {
+		if dig(v, "usage", "output_tokens") != 4.0 || dig(v, "usage", "input_tokens") != 3.0 || dig(v, "usage",
+			"output_tokens_details", "reasoning_tokens") != 1.0 {
 			t.Errorf("responses: usage %v", dig(v, "usage"))
 		}
 		if s, _ := dig(v, "output", 1, "content", 0, "text").(string); count(t, s) != 3 {
@@ -210,13 +219,15 @@ func TestEmbeddingsAndRankings(t *testing.T) {
 	cohere := b.post("/v2/rerank", `{"query":"q","documents":["a","b","c"]}`).object(t)
 	tei := b.post("/rerank", `{"query":"q","texts":["a","b"]}`)
 	b.stop()
-	if l, _ := dig(plain, "data").([]any); len(l) != 2 || dig(l, 1, "object") != "embedding" || len(dig(l, 1, "embedding").([]any)) != 3 {
+	if l, _ := dig(plain, "data").([]any); len(l) != 2 || dig(l, 1, "object") != "embedding" ||
+		len(dig(l, 1, "embedding").([]any)) != 3 {
 		t.Errorf("embeddings: %v", plain)
 	}
 	if dig(plain, "usage", "prompt_tokens") != 3.0 {
 		t.Errorf("embeddings: usage %v", dig(plain, "usage"))
 	}
-	if raw, err := base64.StdEncoding.DecodeString(dig(encoded, "data", 0, "embedding").(string)); err != nil || len(raw) != 12 {
+	if raw, err := base64.StdEncoding.DecodeString(dig(encoded, "data", 0, "embedding").(string)); err != nil ||
+		len(raw) != 12 {
 		t.Errorf("base64 embedding: %d bytes, %v; want 12", len(raw), err)
 	}
 	if l, _ := dig(nim, "rankings").([]any); len(l) != 2 || dig(l, 0, "logit") != 1.0 {
@@ -242,7 +253,11 @@ func TestPages(t *testing.T) {
 		t.Errorf("/v1/models: %v", o)
 	}
 	m := b.get("/metrics")
-	for _, want := range []string{`vllm:request_success_total{engine="0",model_name="big",finished_reason="length"} 1.0`, `vllm:prompt_tokens_total{engine="0",model_name="big"} 2.0`, `vllm:generation_tokens_total{engine="0",model_name="big"} 3.0`, "# TYPE vllm:num_requests_running gauge"} {
+	for _, want := range []string{
+		`vllm:request_success_total{engine="0",model_name="big",finished_reason="length"} 1.0`,
+		`vllm:prompt_tokens_total{engine="0",model_name="big"} 2.0`,
+		`vllm:generation_tokens_total{engine="0",model_name="big"} 3.0`, "# TYPE vllm:num_requests_running gauge",
+	} {
 		if !strings.Contains(m.body, want+"\n") {
 			t.Errorf("/metrics has no %q:\n%s", want, m.body)
 		}

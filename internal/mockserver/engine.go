@@ -69,7 +69,8 @@ func (e *engine) begin(s *scheduler, at int64) {
 	if e.stepping = len(e.running) > 0; !e.stepping {
 		return
 	}
-	took := (float64(c.Step)+float64(c.Seq)*float64(len(e.running)))*spread(c.Shape, c.Jitter, e.rng) + float64(c.Prefill)*float64(joined)
+	took := (float64(c.Step)+float64(c.Seq)*float64(len(e.running)))*spread(c.Shape,
+		c.Jitter, e.rng) + float64(c.Prefill)*float64(joined)
 	took *= s.pace(at)
 	s.plan(at+int64(took), func(at int64) { e.end(s, at) })
 }

@@ -16,7 +16,8 @@ func TestBatchLimits(t *testing.T) {
 	var wg sync.WaitGroup
 	for range requests {
 		wg.Go(func() {
-			b.post("/v1/chat/completions", fmt.Sprintf(`{"messages":[{"content":"a"}],"max_tokens":%d,"stream":true}`, tokens))
+			b.post("/v1/chat/completions", fmt.Sprintf(`{"messages":[{"content":"a"}],"max_tokens":%d,"stream":true}`,
+				tokens))
 		})
 	}
 	wg.Wait()
@@ -69,7 +70,8 @@ func TestStepTakesItsTime(t *testing.T) {
 	e := b.stop()[0]
 	at := content(e)
 	if e.InTokens != 4 || at[0]-e.Recv < int64(15*time.Millisecond) {
-		t.Errorf("%d input tokens, first token after %v, want 4 and at least 15 ms", e.InTokens, time.Duration(at[0]-e.Recv))
+		t.Errorf("%d input tokens, first token after %v, want 4 and at least 15 ms", e.InTokens,
+			time.Duration(at[0]-e.Recv))
 	}
 	if at[2]-e.Recv < int64(21*time.Millisecond) {
 		t.Errorf("third token after %v, want at least 21 ms", time.Duration(at[2]-e.Recv))

@@ -131,7 +131,9 @@ func (x *exchange) half() int { return (x.out + 1) / 2 }
 func (x *exchange) prepare() {
 	s := x.conn.server
 	x.script = endpoint.Script{
-		ID: x.id, N: x.n, Created: s.created, Call: &x.call, In: x.in, Out: x.out, Cached: int(s.cfg.Cached * float64(x.in)), Caches: s.cfg.Cache > 0, Accepted: s.cfg.Accepted, Rejected: s.cfg.Rejected, Dims: s.cfg.Dims, Media: s.cfg.Media << 10,
+		ID: x.id, N: x.n, Created: s.created, Call: &x.call, In: x.in, Out: x.out,
+		Cached: int(s.cfg.Cached * float64(x.in)), Caches: s.cfg.Cache > 0, Accepted: s.cfg.Accepted,
+		Rejected: s.cfg.Rejected, Dims: s.cfg.Dims, Media: s.cfg.Media << 10,
 		Usage: x.reports(), UsageEach: x.reportsEach(), UsageOff: s.cfg.Usage == UsageOff, Lie: s.cfg.Lie,
 		Times: x.times,
 		Rng:   x.rng, Words: func(b []byte, from, to int) []byte { return text(b, x.n, from, to) },

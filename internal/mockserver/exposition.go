@@ -47,17 +47,27 @@ type figure struct {
 
 func speeches() []speech {
 	vllmLatency := []float64{.3, .5, .8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680}
-	vllmFirst := []float64{.001, .005, .01, .02, .04, .06, .08, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560}
+	vllmFirst := []float64{
+		.001, .005, .01, .02, .04, .06, .08, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160,
+		640, 2560,
+	}
 	vllmGap := []float64{.01, .025, .05, .075, .1, .15, .2, .3, .4, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80}
 	return []speech{
 		{SpeaksVLLM, "/metrics", `engine="0",model_name="%s"`, vllmFamilies(), vllmLatency, vllmFirst, vllmGap},
 		{
-			SpeaksSGLang, "/metrics", `engine_type="unified",model_name="%s",moe_ep_rank="0",pp_rank="0",tp_rank="0"`, sglangFamilies(),
+			SpeaksSGLang, "/metrics", `engine_type="unified",model_name="%s",moe_ep_rank="0",pp_rank="0",tp_rank="0"`,
+			sglangFamilies(),
 			[]float64{.1, .2, .4, .8, 1, 2, 5, 10, 20, 40, 60, 80, 100, 150, 200, 250, 300, 350, 500, 1000},
 			[]float64{.1, .2, .4, .6, .8, 1, 2, 4, 6, 8, 10, 20, 40, 60, 80, 100, 200, 400},
-			[]float64{.002, .004, .006, .008, .01, .015, .02, .025, .03, .035, .04, .06, .08, .1, .2, .4, .6, .8, 1, 2, 4, 6, 8},
+			[]float64{
+				.002, .004, .006, .008, .01, .015, .02, .025, .03, .035, .04, .06, .08, .1, .2, .4, .6, .8, 1, 2,
+				4, 6, 8,
+			},
 		},
-		{SpeaksTRTLLM, "/prometheus/metrics", `model_name="%s",engine_type="trtllm"`, trtllmFamilies(), vllmLatency, vllmFirst, vllmGap},
+		{
+			SpeaksTRTLLM, "/prometheus/metrics", `model_name="%s",engine_type="trtllm"`, trtllmFamilies(), vllmLatency,
+			vllmFirst, vllmGap,
+		},
 		{name: SpeaksLlamaCpp, path: "/metrics", families: llamacppFamilies()},
 		{name: SpeaksNothing},
 	}
@@ -74,34 +84,51 @@ var (
 		}
 		return float64(s.counts.running.Load())
 	}}
-	waiting = figure{kind: "gauge", help: "Requests in line.", value: func(s *Server, _ *figures) float64 { return float64(s.counts.waiting.Load()) }}
-	kvUse   = figure{kind: "gauge", help: "Share of the KV blocks in use, 0 to 1.", when: hasKV, value: func(s *Server, f *figures) float64 {
-		return float64(f.blocks) / float64(s.cfg.KVBlocks)
-	}}
+	waiting = figure{
+		kind: "gauge", help: "Requests in line.",
+		value: func(s *Server, _ *figures) float64 { return float64(s.counts.waiting.Load()) },
+	}
+	kvUse = figure{
+		kind: "gauge", help: "Share of the KV blocks in use, 0 to 1.",
+		when: hasKV, value: func(s *Server, f *figures) float64 {
+			return float64(f.blocks) / float64(s.cfg.KVBlocks)
+		},
+	}
 	batch = figure{kind: "counter", help: "Sequences in an average step.", value: func(_ *Server, f *figures) float64 {
 		return float64(f.stepped) / float64(max(1, f.steps))
 	}}
 
-	preemptions = counted("Requests that lost their KV blocks to older ones.", func(f *figures) float64 { return float64(f.preempted) }).where(hasKV)
-	looked      = counted("Prompt tokens looked up in the prefix cache.", func(f *figures) float64 { return float64(f.lookedUp) }).where(hasCache)
-	found       = counted("Prompt tokens found in the prefix cache.", func(f *figures) float64 { return float64(f.found) }).where(hasCache)
-	prompt      = counted("Prompt tokens, those from the cache included.", func(f *figures) float64 { return float64(f.prompt) })
-	computed    = counted("Prompt tokens, those from the cache left out.", func(f *figures) float64 { return float64(f.prompt - f.found) })
+	preemptions = counted("Requests that lost their KV blocks to older ones.",
+		func(f *figures) float64 { return float64(f.preempted) }).where(hasKV)
+	looked = counted("Prompt tokens looked up in the prefix cache.",
+		func(f *figures) float64 { return float64(f.lookedUp) }).where(hasCache)
+	found = counted("Prompt tokens found in the prefix cache.",
+		func(f *figures) float64 { return float64(f.found) }).where(hasCache)
+	prompt = counted("Prompt tokens, those from the cache included.",
+		func(f *figures) float64 { return float64(f.prompt) })
+	computed = counted("Prompt tokens, those from the cache left out.",
+		func(f *figures) float64 { return float64(f.prompt - f.found) })
 	generated   = counted("Tokens generated.", func(f *figures) float64 { return float64(f.generated) })
 	whole       = counted("Requests answered, by how they ended.", func(f *figures) float64 { return float64(f.whole) })
 	aborted     = counted(whole.help, func(f *figures) float64 { return float64(f.aborted) })
 	failed      = counted(whole.help, func(f *figures) float64 { return float64(f.failed) })
 	steps       = counted("Steps of the engine.", func(f *figures) float64 { return float64(f.steps) })
-	prefillTime = counted("Time spent before first tokens, in seconds.", func(f *figures) float64 { return f.prefill.sum })
-	decodeTime  = counted("Time spent from first tokens to last ones, in seconds.", func(f *figures) float64 { return f.decode.sum })
+	prefillTime = counted("Time spent before first tokens, in seconds.",
+		func(f *figures) float64 { return f.prefill.sum })
+	decodeTime = counted("Time spent from first tokens to last ones, in seconds.",
+		func(f *figures) float64 { return f.decode.sum })
 
-	ttft      = timed("From a request to its first token, in seconds.", func(f *figures) *histogram { return &f.ttft })
-	itl       = timed("From one token to the next, in seconds.", func(f *figures) *histogram { return &f.itl })
-	e2e       = timed("From a request to the end of its answer, in seconds.", func(f *figures) *histogram { return &f.e2e })
-	queued    = timed("How long a request was in line, in seconds.", func(f *figures) *histogram { return &f.queue })
-	inferred  = timed("From a request's turn to the end of its answer, in seconds.", func(f *figures) *histogram { return &f.inferred })
-	prefilled = timed("From a request's turn to its first token, in seconds.", func(f *figures) *histogram { return &f.prefill })
-	decoded   = timed("From a request's first token to its last, in seconds.", func(f *figures) *histogram { return &f.decode })
+	ttft = timed("From a request to its first token, in seconds.", func(f *figures) *histogram { return &f.ttft })
+	itl  = timed("From one token to the next, in seconds.", func(f *figures) *histogram { return &f.itl })
+	e2e  = timed("From a request to the end of its answer, in seconds.",
+		func(f *figures) *histogram { return &f.e2e })
+	queued   = timed("How long a request was in line, in seconds.", func(f *figures) *histogram { return &f.queue })
+	inferred = timed("From a request's turn to the end of its answer, in seconds.",
+		func(f *figures) *histogram { return &f.inferred })
+	prefilled = timed("From a request's turn to its first token, in seconds.",
+		func(f *figures) *histogram { return &f.prefill })
+	decoded = timed("From a request's first token to its last, in seconds.",
+		func(f *figures) *histogram { return &f.decode })
 )
 
 func counted(help string, of func(f *figures) float64) figure {

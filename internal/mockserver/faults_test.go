@@ -23,7 +23,8 @@ func TestFaults(t *testing.T) {
 		{"error_rate=1&error_status=503", whole, "error", func(a answer) bool { return a.status == 503 && a.header.Get("Retry-After") == "1" }},
 		{"error_rate=1&error_status=429", stream, "error", func(a answer) bool { return a.status == 429 && a.header.Get("Retry-After") == "1" }},
 		{"html=1", stream, "html", func(a answer) bool {
-			return a.status == 200 && strings.HasPrefix(a.header.Get("Content-Type"), "text/html") && strings.Contains(a.body, "<html") || strings.Contains(a.body, "<title>")
+			return a.status == 200 && strings.HasPrefix(a.header.Get("Content-Type"), "text/html") &&
+				strings.Contains(a.body, "<html") || strings.Contains(a.body, "<title>")
 		}},
 		{"cut=1", stream, "cut", func(a answer) bool { return a.status == 200 && a.err != nil && len(a.data()) == 4 }},
 		{"cut=1", whole, "cut", func(a answer) bool { return a.status == 200 && a.err != nil && a.body != "" }},
@@ -62,7 +63,8 @@ func TestStreamByAccept(t *testing.T) {
 		if res.Body.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if got := res.Header.Get("Content-Type") == "text/event-stream"; got != want || got != strings.Contains(string(body), "scripted failure in the stream") {
+		if got := res.Header.Get("Content-Type") == "text/event-stream"; got != want ||
+			got != strings.Contains(string(body), "scripted failure in the stream") {
 			t.Errorf("Accept: %s gets %s: %s", accept, res.Header.Get("Content-Type"), body)
 		}
 	}
@@ -137,6 +139,7 @@ func TestPause(t *testing.T) {
 	}
 	// tokens 5 … 11 were due at 5 … 11 ms
 	if planned != 12 || after < 7 {
-		t.Errorf("%d of %d tokens left after the pause (%d … %d), want at least 7: %+v", after, planned, from, to, e.Chunks)
+		t.Errorf("%d of %d tokens left after the pause (%d … %d), want at least 7: %+v", after, planned, from, to,
+			e.Chunks)
 	}
 }

@@ -30,17 +30,36 @@ func TestFiguresAgreeWithTheLog(t *testing.T) {
 	t.Parallel()
 	type names struct{ in, out, running, waiting, ttft string }
 	for speech, n := range map[Speech]names{
-		SpeaksVLLM:     {`vllm:prompt_tokens_total{engine="0",model_name="mock-model"}`, `vllm:generation_tokens_total{engine="0",model_name="mock-model"}`, `vllm:num_requests_running{engine="0",model_name="mock-model"}`, `vllm:num_requests_waiting{engine="0",model_name="mock-model"}`, `vllm:time_to_first_token_seconds_count{engine="0",model_name="mock-model"}`},
-		SpeaksSGLang:   {in: `sglang:prompt_tokens_total{engine_type="unified",model_name="mock-model",moe_ep_rank="0",pp_rank="0",tp_rank="0"}`, out: `sglang:generation_tokens_total{engine_type="unified",model_name="mock-model",moe_ep_rank="0",pp_rank="0",tp_rank="0"}`},
-		SpeaksTRTLLM:   {in: `trtllm_prompt_tokens_total{model_name="mock-model",engine_type="trtllm"}`, out: `trtllm_generation_tokens_total{model_name="mock-model",engine_type="trtllm"}`},
-		SpeaksLlamaCpp: {in: "llamacpp:prompt_tokens_total", out: "llamacpp:tokens_predicted_total", running: "llamacpp:requests_processing", waiting: "llamacpp:requests_deferred"},
+		SpeaksVLLM: {
+			`vllm:prompt_tokens_total{engine="0",model_name="mock-model"}`,
+			`vllm:generation_tokens_total{engine="0",model_name="mock-model"}`,
+			`vllm:num_requests_running{engine="0",model_name="mock-model"}`,
+			`vllm:num_requests_waiting{engine="0",model_name="mock-model"}`,
+			`vllm:time_to_first_token_seconds_count{engine="0",model_name="mock-model"}`,
+		},
+		SpeaksSGLang: {
+			in:  `sglang:prompt_tokens_total{engine_type="unified",model_name="mock-model",moe_ep_rank="0",pp_rank="0",tp_rank="0"}`,
+			out: `sglang:generation_tokens_total{engine_type="unified",model_name="mock-model",moe_ep_rank="0",pp_rank="0",tp_rank="0"}`,
+		},
+		SpeaksTRTLLM: {
+			in:  `trtllm_prompt_tokens_total{model_name="mock-model",engine_type="trtllm"}`,
+			out: `trtllm_generation_tokens_total{model_name="mock-model",engine_type="trtllm"}`,
+		},
+		SpeaksLlamaCpp: {
+			in: "llamacpp:prompt_tokens_total", out: "llamacpp:tokens_predicted_total",
+			running: "llamacpp:requests_processing", waiting: "llamacpp:requests_deferred",
+		},
 	} {
-		for _, engine := range []string{"step=1ms&batch=3", "ttft=1ms&itl=0.2ms", "ttft=1ms&itl=0.2ms&workers=2", "step=1ms&kv_blocks=6&block=4&batch=8"} {
+		for _, engine := range []string{
+			"step=1ms&batch=3", "ttft=1ms&itl=0.2ms", "ttft=1ms&itl=0.2ms&workers=2",
+			"step=1ms&kv_blocks=6&block=4&batch=8",
+		} {
 			b := start(t, engine+"&metrics="+string(speech))
 			var wg sync.WaitGroup
 			for i := range 12 {
 				wg.Go(func() {
-					b.post("/v1/completions", fmt.Sprintf(`{"prompt":[1,2,3,%d],"max_tokens":%d,"stream":%t}`, i, i+1, i%2 == 0))
+					b.post("/v1/completions", fmt.Sprintf(`{"prompt":[1,2,3,%d],"max_tokens":%d,"stream":%t}`, i, i+1,
+						i%2 == 0))
 				})
 			}
 			wg.Wait()
@@ -110,12 +129,14 @@ func TestExpositionIsHonest(t *testing.T) {
 			if a.status != status {
 				t.Errorf("%s: GET %s: %d, want %d", s.name, path, a.status, status)
 			}
-			if strings.Contains(a.body, "kv_cache") || strings.Contains(a.body, "token_usage") || strings.Contains(a.body, "NaN") {
+			if strings.Contains(a.body, "kv_cache") || strings.Contains(a.body, "token_usage") ||
+				strings.Contains(a.body, "NaN") {
 				t.Errorf("%s tells of a cache that it does not have:\n%s", s.name, a.body)
 			}
 		}
 		for _, m := range s.families {
-			if (m.of.value == nil) == (m.of.times == nil) || !slices.Contains([]string{"gauge", "counter", "histogram"}, m.of.kind) {
+			if (m.of.value == nil) == (m.of.times == nil) ||
+				!slices.Contains([]string{"gauge", "counter", "histogram"}, m.of.kind) {
 				t.Errorf("%s: %s", s.name, m.name)
 			}
 		}

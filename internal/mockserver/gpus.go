@@ -50,7 +50,10 @@ func (s *Server) gpuPage(path string) (b []byte) {
 		{"DCGM_FI_DEV_SM_CLOCK", "gauge", "SM clock frequency (in MHz).", 1980},
 		{"DCGM_FI_DEV_GPU_TEMP", "gauge", "GPU temperature (in C).", 35 + 45*load},
 		{"DCGM_FI_DEV_POWER_USAGE", "gauge", "Power draw (in W).", idleWatts + (fullWatts-idleWatts)*load},
-		{"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "counter", "Total energy consumption since boot (in mJ).", 1e3 * (idleWatts*seconds(f.busyAt) + (fullWatts-idleWatts)*f.busy)},
+		{
+			"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "counter", "Total energy consumption since boot (in mJ).",
+			1e3 * (idleWatts*seconds(f.busyAt) + (fullWatts-idleWatts)*f.busy),
+		},
 		{"DCGM_FI_DEV_GPU_UTIL", "gauge", "GPU utilization (in %).", 100 * load},
 		{"DCGM_FI_DEV_MEM_COPY_UTIL", "gauge", "Memory utilization (in %).", 60 * load},
 		{"DCGM_FI_DEV_XID_ERRORS", "gauge", "Value of the last XID error encountered.", 0},

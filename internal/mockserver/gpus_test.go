@@ -22,7 +22,10 @@ func TestGPUPowerFollowsLoad(t *testing.T) {
 		s.figures.active = step.active
 		now = step.until
 		page := string(s.gpuPage(GPUPath))
-		for _, want := range []string{`DCGM_FI_DEV_POWER_USAGE{gpu="1",`, `Hostname="mock"} ` + step.power + "\n", `Hostname="mock"} ` + step.energyJ + "\n"} {
+		for _, want := range []string{
+			`DCGM_FI_DEV_POWER_USAGE{gpu="1",`, `Hostname="mock"} ` + step.power + "\n",
+			`Hostname="mock"} ` + step.energyJ + "\n",
+		} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%d active until %d: no %q in\n%s", step.active, step.until, want, page)
 			}

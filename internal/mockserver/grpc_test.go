@@ -11,7 +11,10 @@ import (
 // caller speaks gRPC to a server as the load generator does.
 func caller(t *testing.T, url string) func(path, body string) *transport.Exchange {
 	t.Helper()
-	cl, err := transport.Open(transport.Config{Targets: []string{strings.Replace(url, "http:", "grpc:", 1)}, Clock: record.NewClock()})
+	cl, err := transport.Open(transport.Config{
+		Targets: []string{strings.Replace(url, "http:", "grpc:", 1)},
+		Clock:   record.NewClock(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,16 +51,19 @@ func TestKServeOverGRPC(t *testing.T) {
 	b := start(t, "ttft=1ms&itl=100us&model=demo")
 	ask := caller(t, b.url)
 	whole := ask("/v2/models/demo/infer", inferBody)
-	if got := events(whole); whole.Status != record.OK || len(got) != 1 || !strings.Contains(got[0], `"name":"text_output"`) || !strings.Contains(got[0], `"name":"embedding"`) {
+	if got := events(whole); whole.Status != record.OK || len(got) != 1 ||
+		!strings.Contains(got[0], `"name":"text_output"`) || !strings.Contains(got[0], `"name":"embedding"`) {
 		t.Errorf("ModelInfer: %s %s: %q", whole.Status, whole.ErrorText, got)
 	}
 	stream := ask("/v2/models/demo/stream_infer", inferBody)
 	got := events(stream)
 	// 4 tokens, the mark of the last answer, the end of the stream
-	if stream.Status != record.OK || len(got) != 6 || !strings.Contains(got[0], "text_output") || !strings.Contains(got[4], `"triton_final_response":true`) || got[5] != "[DONE]" {
+	if stream.Status != record.OK || len(got) != 6 || !strings.Contains(got[0], "text_output") ||
+		!strings.Contains(got[4], `"triton_final_response":true`) || got[5] != "[DONE]" {
 		t.Errorf("ModelStreamInfer: %s %s: %q", stream.Status, stream.ErrorText, got)
 	}
-	if x := ask("/v2/models/other/infer", inferBody); x.Status != record.HTTPError || x.HTTPStatus != 404 || !strings.Contains(x.ErrorText, `model "other" does not exist; served: demo`) {
+	if x := ask("/v2/models/other/infer", inferBody); x.Status != record.HTTPError || x.HTTPStatus != 404 ||
+		!strings.Contains(x.ErrorText, `model "other" does not exist; served: demo`) {
 		t.Errorf("another model: %s %d %s", x.Status, x.HTTPStatus, x.ErrorText)
 	}
 	log := b.stop()
@@ -65,7 +71,8 @@ func TestKServeOverGRPC(t *testing.T) {
 		t.Fatalf("the log has %d lines, want 3", len(log))
 	}
 	for i, e := range log[:2] {
-		if e.Model != "demo" || e.InTokens != 3 || e.OutTokens != 4 || e.RequestID != "r-7" || e.Stream != (i == 1) || e.First < e.Recv {
+		if e.Model != "demo" || e.InTokens != 3 || e.OutTokens != 4 || e.RequestID != "r-7" || e.Stream != (i == 1) ||
+			e.First < e.Recv {
 			t.Errorf("log: %+v", e)
 		}
 	}
@@ -87,7 +94,8 @@ func TestTextOverGRPC(t *testing.T) {
 	if x.Status != record.OK || count(t, text) != 3 || finished != 1 {
 		t.Errorf("Generate: %s %s, text %q, finished %d times: %q", x.Status, x.ErrorText, text, finished, events(x))
 	}
-	if x := ask("/aiperf.v1.Text/Complete", `{"prompt":"one two","max_tokens":3}`); x.Status != record.OK || len(x.Events) != 1 {
+	if x := ask("/aiperf.v1.Text/Complete", `{"prompt":"one two","max_tokens":3}`); x.Status != record.OK ||
+		len(x.Events) != 1 {
 		t.Errorf("Complete: %s %s: %q", x.Status, x.ErrorText, events(x))
 	}
 	for path, want := range map[string]string{
@@ -121,20 +129,28 @@ func TestFaultsOverGRPC(t *testing.T) {
 	}
 	broken := start(t, "ttft=1ms&itl=100us&stream_error=1")
 	ask := caller(t, broken.url)
-	if x := ask("/v2/models/m/stream_infer", inferBody); x.Status != record.OK || !strings.Contains(strings.Join(events(x), ""), `{"error":"scripted failure in the stream"}`) {
+	if x := ask("/v2/models/m/stream_infer", inferBody); x.Status != record.OK ||
+		!strings.Contains(strings.Join(events(x), ""), `{"error":"scripted failure in the stream"}`) {
 		t.Errorf("Triton's stream: %s %s: %q", x.Status, x.ErrorText, events(x))
 	}
-	if x := ask("/aiperf.v1.Text/Generate", `{"prompt":"one two","max_tokens":4}`); x.Status != record.HTTPError || x.ErrorText != "scripted failure in the stream" {
+	if x := ask("/aiperf.v1.Text/Generate", `{"prompt":"one two","max_tokens":4}`); x.Status != record.HTTPError ||
+		x.ErrorText != "scripted failure in the stream" {
 		t.Errorf("Generate: %s %s: %q", x.Status, x.ErrorText, events(x))
 	}
 	broken.stop()
 	b := start(t, "ttft=1h&itl=1ms")
-	cl, err := transport.Open(transport.Config{Targets: []string{strings.Replace(b.url, "http:", "grpc:", 1)}, Clock: record.NewClock()})
+	cl, err := transport.Open(transport.Config{
+		Targets: []string{strings.Replace(b.url, "http:", "grpc:", 1)},
+		Clock:   record.NewClock(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan struct{})
-	x := &transport.Exchange{Path: "/v2/models/m/infer", Body: []byte(inferBody), Deadline: record.None, CancelAfter: 1e6, Done: func(*transport.Exchange) { close(done) }}
+	x := &transport.Exchange{
+		Path: "/v2/models/m/infer", Body: []byte(inferBody), Deadline: record.None,
+		CancelAfter: 1e6, Done: func(*transport.Exchange) { close(done) },
+	}
 	cl.Start(x)
 	if <-done; x.Status != record.Cancelled {
 		t.Errorf("cancelled: %s", x.Status)

@@ -89,7 +89,8 @@ func (j *jobs) page(s *Server, at *url.URL) []byte {
 	case now < one.end:
 		status, progress = "in_progress", int(100*(now-one.begins)/max(1, one.end-one.begins))
 	}
-	b := fmt.Appendf(nil, `{"id":%s,"object":"video","model":%s,"status":"%s","progress":%d,"created_at":%d`, quote(id), quote(one.model), status, progress, s.created)
+	b := fmt.Appendf(nil, `{"id":%s,"object":"video","model":%s,"status":"%s","progress":%d,"created_at":%d`, quote(id),
+		quote(one.model), status, progress, s.created)
 	if status == "completed" { // as SGLang says it; of memory it has none to tell
 		b = fmt.Appendf(b, `,"inference_time_s":%.6f`, float64(one.end-one.begins)/1e9)
 	}

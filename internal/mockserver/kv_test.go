@@ -55,7 +55,8 @@ func TestPreemptedAnswersAreWhole(t *testing.T) {
 	again, _, _ := play("kv_blocks=20&block=4")
 	_, none, soon := play("kv_blocks=1000&block=4")
 	if n == 0 || none != 0 || end <= soon || !reflect.DeepEqual(tight, again) {
-		t.Errorf("%d preemptions until %d, %d until %d with room; twice the same %t", n, end, none, soon, reflect.DeepEqual(tight, again))
+		t.Errorf("%d preemptions until %d, %d until %d with room; twice the same %t", n,
+			end, none, soon, reflect.DeepEqual(tight, again))
 	}
 	for i, e := range tight[:12] {
 		if e.OutTokens != 10+i || e.Status != 200 {

@@ -100,9 +100,11 @@ func (l *logger) run(w *bufio.Writer) (first error) {
 
 func (l *logger) entry(x *exchange) Entry {
 	e := Entry{
-		N: x.n, RequestID: x.requestID, SessionID: x.sessionID, Path: x.path, Model: x.call.Model, Stream: x.call.Stream,
-		Conn: x.conn.ordinal, ConnReq: x.connReq, Status: x.status, Fault: fateNames[x.fate], Aborted: x.lost,
-		Recv: x.recv, Start: x.start, End: x.end, InTokens: x.in, Cached: x.script.Cached, Preempted: x.preempted, Chunks: make([]Chunk, 0, x.stamped), WallOffset: l.wall,
+		N: x.n, RequestID: x.requestID, SessionID: x.sessionID, Path: x.path, Model: x.call.Model,
+		Stream: x.call.Stream,
+		Conn:   x.conn.ordinal, ConnReq: x.connReq, Status: x.status, Fault: fateNames[x.fate], Aborted: x.lost,
+		Recv: x.recv, Start: x.start, End: x.end, InTokens: x.in, Cached: x.script.Cached, Preempted: x.preempted,
+		Chunks: make([]Chunk, 0, x.stamped), WallOffset: l.wall,
 	}
 	for _, m := range x.marks[:x.stamped] {
 		e.Chunks = append(e.Chunks, Chunk{m.at, m.bytes, m.kind, m.tokens})

@@ -48,8 +48,10 @@ type Stats struct {
 func (s *Server) Stats() Stats {
 	c := &s.counts
 	return Stats{
-		Requests: s.levels.count(), OK: c.ok.Load(), Failed: c.failed.Load(), Broken: c.broken.Load(), Aborted: c.aborted.Load(),
-		InputTokens: c.input.Load(), CachedTokens: c.cached.Load(), OutputTokens: c.output.Load(), Running: c.running.Load(), Waiting: c.waiting.Load(),
+		Requests: s.levels.count(), OK: c.ok.Load(), Failed: c.failed.Load(),
+		Broken: c.broken.Load(), Aborted: c.aborted.Load(),
+		InputTokens: c.input.Load(), CachedTokens: c.cached.Load(), OutputTokens: c.output.Load(),
+		Running: c.running.Load(), Waiting: c.waiting.Load(),
 	}
 }
 
@@ -93,7 +95,8 @@ func (s *Server) slow(body []byte) []byte {
 		Factor float64 `json:"factor"`
 	}
 	if err := json.Unmarshal(body, &asked); err != nil || !(asked.Factor > 0) || asked.Factor > slowest {
-		return failure(http.StatusBadRequest, fmt.Sprintf("want {\"factor\": F}, F above 0 and up to %d", slowest), "invalid_request_error", 0)
+		return failure(http.StatusBadRequest, fmt.Sprintf("want {\"factor\": F}, F above 0 and up to %d", slowest),
+			"invalid_request_error", 0)
 	}
 	s.factor.Store(math.Float64bits(asked.Factor))
 	return response(200, "application/json", nil, fmt.Appendf(nil, `{"factor":%g}`, asked.Factor))

@@ -24,63 +24,150 @@ type key struct {
 
 // keys are the words a mock: URL and the mock-server command take.
 var keys = []key{
-	{"ttft", "time to the first token; plain timing unless step is given", duration(func(c *Config) *time.Duration { return &c.TTFT })},
+	{
+		"ttft", "time to the first token; plain timing unless step is given",
+		duration(func(c *Config) *time.Duration { return &c.TTFT }),
+	},
 	{"itl", "time between tokens, plain timing", duration(func(c *Config) *time.Duration { return &c.ITL })},
 	{"step", "time of one engine step, batched timing", duration(func(c *Config) *time.Duration { return &c.Step })},
 	{"seq", "added to a step for each running sequence", duration(func(c *Config) *time.Duration { return &c.Seq })},
 	{"batch", "most sequences in a step; others wait", integer(1, func(c *Config) *int { return &c.Batch })},
 	{"prefill", "time per input token", duration(func(c *Config) *time.Duration { return &c.Prefill })},
-	{"front", "time of each request in a front end that handles one at a time, which the engine's own metrics do not see", duration(func(c *Config) *time.Duration { return &c.Front })},
+	{
+		"front", "time of each request in a front end that handles one at a time, which the engine's own metrics do not see",
+		duration(func(c *Config) *time.Duration { return &c.Front }),
+	},
 	{"jitter", "relative spread of all times", number(0, 10, func(c *Config) *float64 { return &c.Jitter })},
-	{"shape", "of all random times: lognormal, uniform or exponential (which has cv 1)", word(func(c *Config) *Shape { return &c.Shape }, LogNormal, Uniform, Exponential)},
-	{"cv", "coefficient of variation of a factor on all times of one request", number(0, 10, func(c *Config) *float64 { return &c.Spread })},
-	{"ar", "correlation of that factor with the one of the request before", number(-0.99, 0.99, func(c *Config) *float64 { return &c.Memory })},
-	{"ttft_cv", "coefficient of variation of the time to the first token, on top", number(0, 10, func(c *Config) *float64 { return &c.TTFTSpread })},
+	{
+		"shape", "of all random times: lognormal, uniform or exponential (which has cv 1)",
+		word(func(c *Config) *Shape { return &c.Shape }, LogNormal, Uniform, Exponential),
+	},
+	{
+		"cv", "coefficient of variation of a factor on all times of one request",
+		number(0, 10, func(c *Config) *float64 { return &c.Spread }),
+	},
+	{
+		"ar", "correlation of that factor with the one of the request before",
+		number(-0.99, 0.99, func(c *Config) *float64 { return &c.Memory }),
+	},
+	{
+		"ttft_cv", "coefficient of variation of the time to the first token, on top",
+		number(0, 10, func(c *Config) *float64 { return &c.TTFTSpread }),
+	},
 	{"itl_cv", "the same of each time between tokens", number(0, 10, func(c *Config) *float64 { return &c.ITLSpread })},
 	{"slowdown", "factor on all times, or FACTOR@AT: from so long after the first request on", slowdown},
-	{"drift", "growth of all times per second since the first request, 0.01 for 1 %", number(-1, 10, func(c *Config) *float64 { return &c.Drift })},
-	{"workers", "requests answered at once, plain timing; others wait in line", integer(1, func(c *Config) *int { return &c.Workers })},
+	{
+		"drift", "growth of all times per second since the first request, 0.01 for 1 %",
+		number(-1, 10, func(c *Config) *float64 { return &c.Drift }),
+	},
+	{
+		"workers", "requests answered at once, plain timing; others wait in line",
+		integer(1, func(c *Config) *int { return &c.Workers }),
+	},
 	{"queue", "most requests in that line; more get 503", integer(1, func(c *Config) *int { return &c.Queue })},
-	{"rate_limit", "requests let in per second; more get 429 with Retry-After", number(0.001, 1e6, func(c *Config) *float64 { return &c.RateLimit })},
-	{"ready", "until so long after the first request every request gets 503", duration(func(c *Config) *time.Duration { return &c.Ready })},
-	{"models_ready", "until so long after the first request /v1/models gives 503", duration(func(c *Config) *time.Duration { return &c.ModelsReady })},
+	{
+		"rate_limit", "requests let in per second; more get 429 with Retry-After",
+		number(0.001, 1e6, func(c *Config) *float64 { return &c.RateLimit }),
+	},
+	{
+		"ready", "until so long after the first request every request gets 503",
+		duration(func(c *Config) *time.Duration { return &c.Ready }),
+	},
+	{
+		"models_ready", "until so long after the first request /v1/models gives 503",
+		duration(func(c *Config) *time.Duration { return &c.ModelsReady }),
+	},
 	{"osl", "output tokens when none are asked for", integer(1, func(c *Config) *int { return &c.OSL })},
-	{"osl_cv", "coefficient of variation of these lengths", number(0, 10, func(c *Config) *float64 { return &c.OSLSpread })},
+	{
+		"osl_cv", "coefficient of variation of these lengths",
+		number(0, 10, func(c *Config) *float64 { return &c.OSLSpread }),
+	},
 	{"max_osl", "cap on the output tokens", integer(0, func(c *Config) *int { return &c.MaxOSL })},
 	{"chunk", "tokens per event of a stream", integer(1, func(c *Config) *int { return &c.Chunk })},
 	{"reasoning", "leading tokens that are reasoning", integer(0, func(c *Config) *int { return &c.Reasoning })},
-	{"tool_calls", "calls of functions that an answer of chat, messages or responses is made of, after its reasoning", integer(0, func(c *Config) *int { return &c.ToolCalls })},
-	{"role", "when the role event is sent: early, first or none", word(func(c *Config) *Role { return &c.Role }, RoleEarly, RoleFirst, RoleNone)},
-	{"usage", "asked, on, off or each (on every chunk)", word(func(c *Config) *Usage { return &c.Usage }, UsageAsked, UsageOn, UsageOff, UsageEach)},
+	{
+		"tool_calls", "calls of functions that an answer of chat, messages or responses is made of, after its reasoning",
+		integer(0, func(c *Config) *int { return &c.ToolCalls }),
+	},
+	{
+		"role", "when the role event is sent: early, first or none",
+		word(func(c *Config) *Role { return &c.Role }, RoleEarly, RoleFirst, RoleNone),
+	},
+	{"usage", "asked, on, off or each (on every chunk)", word(func(c *Config) *Usage { return &c.Usage }, UsageAsked,
+		UsageOn, UsageOff, UsageEach)},
 	{"lie", "factor on the token counts in usage", number(0, 1e6, func(c *Config) *float64 { return &c.Lie })},
 	{"cached", "share of the prompt reported as cached", number(0, 1, func(c *Config) *float64 { return &c.Cached })},
-	{"accepted", "tokens reported as accepted from a predicted answer, at most the answer's", integer(0, func(c *Config) *int { return &c.Accepted })},
-	{"rejected", "tokens reported as rejected from a predicted answer", integer(0, func(c *Config) *int { return &c.Rejected })},
-	{"cache", "blocks in a prefix cache; what it holds of a prompt takes no time, and usage reports it", integer(1, func(c *Config) *int { return &c.Cache })},
-	{"kv_blocks", "blocks for the tokens of all running sequences, batched timing; without room the youngest is preempted", integer(1, func(c *Config) *int { return &c.KVBlocks })},
+	{
+		"accepted", "tokens reported as accepted from a predicted answer, at most the answer's",
+		integer(0, func(c *Config) *int { return &c.Accepted }),
+	},
+	{
+		"rejected", "tokens reported as rejected from a predicted answer",
+		integer(0, func(c *Config) *int { return &c.Rejected }),
+	},
+	{
+		"cache", "blocks in a prefix cache; what it holds of a prompt takes no time, and usage reports it",
+		integer(1, func(c *Config) *int { return &c.Cache }),
+	},
+	{
+		"kv_blocks", "blocks for the tokens of all running sequences, batched timing; without room the youngest is preempted",
+		integer(1, func(c *Config) *int { return &c.KVBlocks }),
+	},
 	{"block", "tokens per block of cache and kv_blocks", integer(1, func(c *Config) *int { return &c.Block })},
 	{"dims", "length of an embedding", integer(1, func(c *Config) *int { return &c.Dims })},
-	{"media", "KiB of each picture or video that is made, in place of a pixel and a short video", integer(1, func(c *Config) *int { return &c.Media })},
-	{"redirects", "how often the download of a video is redirected before it begins", integer(0, func(c *Config) *int { return &c.Redirects })},
-	{"model", "names served, separated by commas; others get 404", func(c *Config, v string) error { c.Models = append(c.Models, strings.Split(v, ",")...); return nil }},
-	{"tokenizer", "what prompts are counted with: a built-in encoding, a folder with tokenizer.json, or a cached model", func(c *Config, v string) error {
-		if v == tokenizer.Server {
-			return errors.New("the server is the one that counts")
-		}
-		c.Tokenizer = v
-		return tokenizer.Ref{Name: v}.Check()
-	}},
-	{"error_rate", "share of requests answered with an error", number(0, 1, func(c *Config) *float64 { return &c.ErrorRate })},
+	{
+		"media", "KiB of each picture or video that is made, in place of a pixel and a short video",
+		integer(1, func(c *Config) *int { return &c.Media }),
+	},
+	{
+		"redirects", "how often the download of a video is redirected before it begins",
+		integer(0, func(c *Config) *int { return &c.Redirects }),
+	},
+	{
+		"model", "names served, separated by commas; others get 404",
+		func(c *Config, v string) error { c.Models = append(c.Models, strings.Split(v, ",")...); return nil },
+	},
+	{
+		"tokenizer", "what prompts are counted with: a built-in encoding, a folder with tokenizer.json, or a cached model",
+		func(c *Config, v string) error {
+			if v == tokenizer.Server {
+				return errors.New("the server is the one that counts")
+			}
+			c.Tokenizer = v
+			return tokenizer.Ref{Name: v}.Check()
+		},
+	},
+	{
+		"error_rate", "share of requests answered with an error",
+		number(0, 1, func(c *Config) *float64 { return &c.ErrorRate }),
+	},
 	{"error_status", "statuses of those errors, separated by commas", statuses},
 	{"cut", "share of answers broken off half way", number(0, 1, func(c *Config) *float64 { return &c.Cut })},
 	{"html", "share of requests answered with a page", number(0, 1, func(c *Config) *float64 { return &c.HTML })},
 	{"empty", "share of streams without content", number(0, 1, func(c *Config) *float64 { return &c.Empty })},
-	{"stream_error", "share of streams that end in an error event", number(0, 1, func(c *Config) *float64 { return &c.StreamError })},
+	{
+		"stream_error", "share of streams that end in an error event",
+		number(0, 1, func(c *Config) *float64 { return &c.StreamError }),
+	},
 	{"pause", "FOR@AT: stop sending for a while, after the first request", pause},
-	{"metrics", "which server's metric names /metrics uses: vllm, sglang, trtllm, llamacpp; off: no page", word(func(c *Config) *Speech { return &c.Metrics }, SpeaksVLLM, SpeaksSGLang, SpeaksTRTLLM, SpeaksLlamaCpp, SpeaksNothing)},
-	{"gpus", "GPUs on a page in the words of NVIDIA's DCGM exporter, at /dcgm/metrics; their power follows the load", integer(1, func(c *Config) *int { return &c.GPUs })},
-	{"log", "true keeps the true times of every answer in the result directory", func(c *Config, v string) (err error) { c.Keep, err = strconv.ParseBool(v); return err }},
-	{"seed", "of all random choices", func(c *Config, v string) (err error) { c.Seed, err = strconv.ParseUint(v, 10, 64); return err }},
+	{
+		"metrics", "which server's metric names /metrics uses: vllm, sglang, trtllm, llamacpp; off: no page",
+		word(func(c *Config) *Speech { return &c.Metrics }, SpeaksVLLM, SpeaksSGLang, SpeaksTRTLLM, SpeaksLlamaCpp,
+			SpeaksNothing),
+	},
+	{
+		"gpus", "GPUs on a page in the words of NVIDIA's DCGM exporter, at /dcgm/metrics; their power follows the load",
+		integer(1, func(c *Config) *int { return &c.GPUs }),
+	},
+	{
+		"log", "true keeps the true times of every answer in the result directory",
+		func(c *Config, v string) (err error) { c.Keep, err = strconv.ParseBool(v); return err },
+	},
+	{"seed", "of all random choices", func(c *Config, v string) (err error) {
+		c.Seed,
+			err = strconv.ParseUint(v, 10, 64)
+		return err
+	}},
 }
 
 // Keys are the words with what each means, in order, for help and docs.
@@ -191,11 +278,13 @@ func (c Config) resolve(seen map[string]bool) (Config, error) {
 		case c.Shape == Exponential && cv != 0 && cv != 1:
 			return Config{}, fmt.Errorf("mock: exponential times have a coefficient of variation of 1, not %g", cv)
 		case c.Shape == Uniform && cv > 0.577:
-			return Config{}, fmt.Errorf("mock: uniform times have a coefficient of variation of at most 0.577, not %g", cv)
+			return Config{}, fmt.Errorf("mock: uniform times have a coefficient of variation of at most 0.577, not %g",
+				cv)
 		}
 	}
 	if sum := c.ErrorRate + c.Cut + c.HTML + c.Empty + c.StreamError; sum > 1 {
-		return Config{}, fmt.Errorf("mock: error_rate, cut, html, empty and stream_error add up to %g, more than 1", sum)
+		return Config{}, fmt.Errorf("mock: error_rate, cut, html, empty and stream_error add up to %g, more than 1",
+			sum)
 	}
 	return c, nil
 }

@@ -36,11 +36,13 @@ func TestParseURL(t *testing.T) {
 		{"mock:?ttft=40ms&prefill=0.02ms", plain(func(c *Config) { c.TTFT, c.ITL, c.Prefill = 40*msec, 5*msec, 20*time.Microsecond })},
 		{"mock:?step=5ms&batch=4&seq=100us&ttft=1ms", batched(func(c *Config) { c.Batch, c.Seq, c.TTFT = 4, 100*time.Microsecond, msec })},
 		{"mock:?osl=7&max_osl=9&chunk=2&reasoning=3&role=none&usage=each&lie=1.5&cached=0.25&dims=4", batched(func(c *Config) {
-			c.OSL, c.MaxOSL, c.Chunk, c.Reasoning, c.Role, c.Usage, c.Lie, c.Cached, c.Dims = 7, 9, 2, 3, RoleNone, UsageEach, 1.5, 0.25, 4
+			c.OSL, c.MaxOSL, c.Chunk, c.Reasoning, c.Role, c.Usage, c.Lie, c.Cached, c.Dims = 7, 9, 2, 3, RoleNone,
+				UsageEach, 1.5, 0.25, 4
 		})},
 		{"mock:?model=a,b&model=c%26d", batched(func(c *Config) { c.Models = []string{"a", "b", "c&d"} })},
 		{"mock:?error_rate=0.01&error_status=500,429&cut=.1&html=.2&empty=.1&stream_error=.1&seed=7", batched(func(c *Config) {
-			c.ErrorRate, c.ErrorStatus, c.Cut, c.HTML, c.Empty, c.StreamError, c.Seed = 0.01, []int{500, 429}, .1, .2, .1, .1, 7
+			c.ErrorRate, c.ErrorStatus, c.Cut, c.HTML, c.Empty, c.StreamError, c.Seed = 0.01, []int{500, 429}, .1, .2,
+				.1, .1, 7
 		})},
 		{"mock:?pause=500ms@2s&jitter=0.1&shape=uniform", batched(func(c *Config) {
 			c.PauseFor, c.PauseAt, c.Jitter, c.Shape = 500*msec, 2*time.Second, 0.1, Uniform
@@ -102,7 +104,10 @@ func TestParseURLRefuses(t *testing.T) {
 }
 
 func FuzzParseURL(f *testing.F) {
-	for _, s := range []string{"mock:", "mock:?ttft=1ms&itl=2ms", "http://mock:?pause=1s@2s", "mock:?model=a%2Cb", "mock:?&&=&"} {
+	for _, s := range []string{
+		"mock:", "mock:?ttft=1ms&itl=2ms", "http://mock:?pause=1s@2s", "mock:?model=a%2Cb",
+		"mock:?&&=&",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -202,7 +202,8 @@ func (s *scheduler) admit(x *exchange) {
 		return
 	}
 	if n := c.blocks(x.in + x.out); n > c.KVBlocks {
-		x.refuse(http.StatusBadRequest, fmt.Sprintf("prompt and answer need %d blocks, but there are %d", n, c.KVBlocks))
+		x.refuse(http.StatusBadRequest, fmt.Sprintf("prompt and answer need %d blocks, but there are %d", n,
+			c.KVBlocks))
 		return
 	}
 	if c.RateLimit > 0 {

@@ -43,7 +43,10 @@ type Server struct {
 // New makes a server that has not started.
 func New(cfg Config) *Server {
 	now := time.Now()
-	s := &Server{cfg: cfg, began: now, clock: func() int64 { return int64(time.Since(now)) }, created: now.Unix(), conns: map[*connection]struct{}{}}
+	s := &Server{
+		cfg: cfg, began: now, clock: func() int64 { return int64(time.Since(now)) },
+		created: now.Unix(), conns: map[*connection]struct{}{},
+	}
 	s.figures.cut(cfg.speaks())
 	s.figures.now, s.figures.slots = func() int64 { return s.clock() }, cfg.slots()
 	return s

@@ -53,7 +53,8 @@ func TestSpawnRefuses(t *testing.T) {
 		{"/nowhere/aiperf", "mock:", "", "start mock server"},
 		{os.Args[0], "mock:", "/nowhere/truth.jsonl", "no such file"},
 	} {
-		if _, err := Spawn(context.Background(), c.exe, c.url, c.log); err == nil || !strings.Contains(diag.Line(err), c.want) || strings.Contains(err.Error(), "\n") {
+		if _, err := Spawn(context.Background(), c.exe, c.url, c.log); err == nil ||
+			!strings.Contains(diag.Line(err), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("Spawn(%s, %s, %s) = %v, want one line with %q", c.exe, c.url, c.log, err, c.want)
 		}
 	}
@@ -111,7 +112,8 @@ func TestServeRefuses(t *testing.T) {
 			continue
 		}
 		err := Serve(context.Background(), c.args, strings.NewReader(""), io.Discard)
-		if err == nil || diag.Of(err).Exit() != c.code || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if err == nil || diag.Of(err).Exit() != c.code || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("Serve(%q) = %v; want exit code %d and one line with %q", c.args, err, c.code, c.want)
 		}
 	}
@@ -122,7 +124,8 @@ func TestServeEndsWithStdin(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	args := []string{"--parent", fmt.Sprint(os.Getppid()), "--seed", "3", "ttft=1ms"}
-	if err := Serve(context.Background(), args, strings.NewReader(""), &out); err != nil || !strings.HasPrefix(out.String(), "listening http://127.0.0.1:") {
+	if err := Serve(context.Background(), args, strings.NewReader(""), &out); err != nil ||
+		!strings.HasPrefix(out.String(), "listening http://127.0.0.1:") {
 		t.Errorf("Serve = %v, %q", err, out.String())
 	}
 }

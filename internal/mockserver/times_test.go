@@ -52,7 +52,8 @@ func TestLevels(t *testing.T) {
 		mean, cv, lag1 := moments(list)
 		inflated := c.Spread * math.Sqrt((1+c.Memory)/(1-c.Memory)/n)
 		if math.Abs(mean-1) > 5*inflated || math.Abs(cv/c.Spread-1) > 0.1 || math.Abs(lag1-c.Memory) > 5/math.Sqrt(n) {
-			t.Errorf("%+v: mean %.4f, cv %.4f, lag-1 correlation %.4f; want 1, %g, %g", c, mean, cv, lag1, c.Spread, c.Memory)
+			t.Errorf("%+v: mean %.4f, cv %.4f, lag-1 correlation %.4f; want 1, %g, %g", c, mean, cv, lag1, c.Spread,
+				c.Memory)
 		}
 	}
 }
@@ -205,6 +206,7 @@ func TestRateLimit(t *testing.T) {
 	first, second := b.post("/v1/completions", `{"prompt":"a"}`), b.post("/v1/completions", `{"prompt":"a"}`)
 	b.stop()
 	if first.status != 200 || second.status != 429 || len(second.header.Get("Retry-After")) != 4 { // near 1,000 s
-		t.Errorf("%d, then %d, Retry-After %q; want 200, 429, about 1000", first.status, second.status, second.header.Get("Retry-After"))
+		t.Errorf("%d, then %d, Retry-After %q; want 200, 429, about 1000", first.status,
+			second.status, second.header.Get("Retry-After"))
 	}
 }

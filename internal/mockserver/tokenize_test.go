@@ -34,7 +34,8 @@ func TestTokenize(t *testing.T) {
 	}
 	want := count(t, "one two three")
 	for body, n := range map[string]int{
-		`{"model":"m","prompt":"one two three"}`: want, `{"messages":[{"role":"user","content":"one two three"}]}`: want, `{"prompt":""}`: 0,
+		`{"model":"m","prompt":"one two three"}`:                   want,
+		`{"messages":[{"role":"user","content":"one two three"}]}`: want, `{"prompt":""}`: 0,
 	} {
 		if status, c, ids := ask(body); status != http.StatusOK || c != n || ids != n {
 			t.Errorf("%s: %d, count %d, %d tokens; want %d", body, status, c, ids, n)

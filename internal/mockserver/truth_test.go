@@ -67,7 +67,9 @@ func TestLogIsTrue(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range clients {
 		wg.Go(func() {
-			seen[i] = watch(b, fmt.Sprint(i), fmt.Sprintf(`{"model":"m","messages":[{"role":"user","content":"a"}],"max_tokens":%d,"stream":true}`, tokens))
+			seen[i] = watch(b, fmt.Sprint(i),
+				fmt.Sprintf(`{"model":"m","messages":[{"role":"user","content":"a"}],"max_tokens":%d,"stream":true}`,
+					tokens))
 		})
 	}
 	wg.Wait()
@@ -124,7 +126,8 @@ func TestKeepAlive(t *testing.T) {
 		got += string(buf[:n])
 	}
 	log := b.stop()
-	if len(log) != 2 || log[0].Conn != log[1].Conn || log[0].ConnReq != 0 || log[1].ConnReq != 1 || log[1].Recv < log[0].First {
+	if len(log) != 2 || log[0].Conn != log[1].Conn || log[0].ConnReq != 0 ||
+		log[1].ConnReq != 1 || log[1].Recv < log[0].First {
 		t.Errorf("log: %+v", log)
 	}
 }
@@ -162,8 +165,10 @@ func TestSlowReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	body := fmt.Sprintf(`{"model":%q,"messages":[{"content":"a"}],"max_tokens":%d,"stream":true}`, strings.Repeat("m", 4000), n)
-	fmt.Fprintf(c, "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	body := fmt.Sprintf(`{"model":%q,"messages":[{"content":"a"}],"max_tokens":%d,"stream":true}`,
+		strings.Repeat("m", 4000), n)
+	fmt.Fprintf(c, "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+		len(body), body)
 	if a := b.post("/v1/completions", `{"prompt":"a","max_tokens":2}`); a.status != 200 {
 		t.Errorf("the other client: %d %v", a.status, a.err)
 	}
@@ -181,7 +186,8 @@ func TestSlowReader(t *testing.T) {
 	for _, ch := range e.Chunks {
 		logged += ch.Bytes
 	}
-	if e.OutTokens != n || total != logged || !slices.IsSortedFunc(e.Chunks, func(a, b Chunk) int { return int(a.At - b.At) }) {
+	if e.OutTokens != n || total != logged || !slices.IsSortedFunc(e.Chunks,
+		func(a, b Chunk) int { return int(a.At - b.At) }) {
 		t.Errorf("sent %d tokens and %d bytes, received %d bytes", e.OutTokens, logged, total)
 	}
 }

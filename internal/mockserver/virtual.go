@@ -56,7 +56,8 @@ func (v *Visit) write(b []byte) (int, error) {
 func (s *Virtual) Ask(path string, header http.Header, body []byte, write func([]byte), gone func()) *Visit {
 	v := &Visit{to: write}
 	c := &connection{server: s.server, w: v, gone: gone}
-	v.x = c.exchange(&http.Request{Method: http.MethodPost, URL: &url.URL{Path: path}, Header: header}, body, s.server.now())
+	v.x = c.exchange(&http.Request{Method: http.MethodPost, URL: &url.URL{Path: path}, Header: header}, body,
+		s.server.now())
 	s.server.sched.begin(v.x)
 	return v
 }

@@ -4,9 +4,12 @@ package mockserver
 // and so is each when they are strung together, so that a client that counts
 // the text finds exactly the tokens the server made.
 var words = [...]string{
-	" the", " of", " and", " to", " in", " is", " that", " it", " was", " for", " on", " are", " as", " with", " his", " they",
-	" at", " be", " this", " have", " from", " or", " one", " had", " by", " word", " but", " not", " what", " all", " were", " we",
-	" when", " your", " can", " said", " there", " use", " an", " each", " which", " she", " do", " how", " their", " if", " will", " up",
+	" the", " of", " and", " to", " in", " is", " that", " it", " was", " for", " on", " are", " as", " with", " his",
+	" they",
+	" at", " be", " this", " have", " from", " or", " one", " had", " by", " word", " but", " not", " what", " all",
+	" were", " we",
+	" when", " your", " can", " said", " there", " use", " an", " each", " which", " she",
+	" do", " how", " their", " if", " will", " up",
 }
 
 // text appends tokens from..to of an answer. Answers begin at different words,

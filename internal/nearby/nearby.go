@@ -26,7 +26,12 @@ type Place struct {
 // Places are the ports that are tried, the likeliest first.
 func Places() []Place {
 	return []Place{
-		{8000, "vLLM, TensorRT-LLM or Dynamo"}, {30000, "SGLang"}, {8080, "llama.cpp or TGI"}, {11434, "Ollama"}, {1234, "LM Studio"}, {23333, "LMDeploy"},
+		{8000, "vLLM, TensorRT-LLM or Dynamo"},
+		{30000, "SGLang"},
+		{8080, "llama.cpp or TGI"},
+		{11434, "Ollama"},
+		{1234, "LM Studio"},
+		{23333, "LMDeploy"},
 	}
 }
 
@@ -52,8 +57,9 @@ func Find(ctx context.Context, places []Place) []Server {
 	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()
 	client := &http.Client{
-		Transport:     &http.Transport{Proxy: nil, DisableKeepAlives: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it may lead elsewhere
+		Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true},
+		// it may lead elsewhere
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	found := make([][]string, len(places))
 	var wait sync.WaitGroup
@@ -73,7 +79,8 @@ func Find(ctx context.Context, places []Place) []Server {
 // models asks for the list of OpenAI's API. localhost is asked at both of its
 // addresses, as everybody who is told the URL will.
 func models(ctx context.Context, client *http.Client, port int) (names []string) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort("localhost", strconv.Itoa(port))+"/v1/models", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		"http://"+net.JoinHostPort("localhost", strconv.Itoa(port))+"/v1/models", nil)
 	if err != nil {
 		return nil
 	}

@@ -78,7 +78,8 @@ func TestDraws(t *testing.T) {
 		equal(t, w.seed, "Shuffle(3000)", many[:len(w.first)], w.first)
 		equal(t, w.seed, "Shuffle(3000)", many[len(many)-len(w.last):], w.last)
 		equal(t, w.seed, "Float64", []float64{g.Float64()}, []float64{w.after})
-		equal(t, w.seed, "Below(4e9)", repeat(len(w.largest), func() uint32 { return g.Below(4_000_000_000) }), w.largest)
+		equal(t, w.seed, "Below(4e9)", repeat(len(w.largest), func() uint32 { return g.Below(4_000_000_000) }),
+			w.largest)
 	}
 }
 
@@ -86,7 +87,10 @@ func TestDraws(t *testing.T) {
 func TestWords(t *testing.T) {
 	t.Parallel()
 	g := pcg.New(42)
-	equal(t, 42, "Uint64", repeat(3, g.Uint64), []uint64{14276969152011380360, 8095878257575067585, 15838336090824644132})
+	equal(t, 42, "Uint64", repeat(3, g.Uint64), []uint64{
+		14276969152011380360, 8095878257575067585,
+		15838336090824644132,
+	})
 }
 
 func TestBelowOneDrawsNothing(t *testing.T) {

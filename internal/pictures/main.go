@@ -60,7 +60,10 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	for name, b := range map[string][]byte{"report.png": head, "charts.png": charts, "run.png": terminal(said), "live.png": terminal(live)} {
+	for name, b := range map[string][]byte{
+		"report.png": head, "charts.png": charts, "run.png": terminal(said),
+		"live.png": terminal(live),
+	} {
 		if len(b) > most {
 			return fmt.Errorf("%s has %d bytes, more than %d", name, len(b), most)
 		}
@@ -135,7 +138,8 @@ func page(file string) (head, charts []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := b.Open((&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String(), browser.View{Width: width, Height: 900})
+	p, err := b.Open((&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String(),
+		browser.View{Width: width, Height: 900})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -63,7 +63,10 @@ func shades() (p color.Palette) {
 	const n = 16
 	between := func(a, b uint8, i int) uint8 { return uint8((int(a)*(n-1-i) + int(b)*i) / (n - 1)) }
 	for i := range n {
-		p = append(p, color.RGBA{between(paper.R, ink.R, i), between(paper.G, ink.G, i), between(paper.B, ink.B, i), 0xff})
+		p = append(p, color.RGBA{
+			between(paper.R, ink.R, i), between(paper.G, ink.G, i), between(paper.B, ink.B, i),
+			0xff,
+		})
 	}
 	return p
 }

@@ -26,7 +26,8 @@ func Discrepancy(points [][]float64) float64 {
 		for _, y := range points {
 			product := 1.0
 			for k := range x {
-				product *= 1 + float64(0.5*math.Abs(x[k]-0.5)) + float64(0.5*math.Abs(y[k]-0.5)) - float64(0.5*math.Abs(x[k]-y[k]))
+				product *= 1 + float64(0.5*math.Abs(x[k]-0.5)) +
+					float64(0.5*math.Abs(y[k]-0.5)) - float64(0.5*math.Abs(x[k]-y[k]))
 			}
 			double += product
 		}

@@ -62,7 +62,8 @@ func TestAsSciPy(t *testing.T) {
 	for _, r := range references(t) {
 		got := draw(t, r)
 		if !slices.Equal(got[0], r.First) || !slices.Equal(got[r.N-1], r.Last) {
-			t.Errorf("%s n=%d d=%d seed=%d %s: first %v, last %v; want %v, %v", r.Kind, r.N, r.D, r.Seed, r.Option, got[0], got[r.N-1], r.First, r.Last)
+			t.Errorf("%s n=%d d=%d seed=%d %s: first %v, last %v; want %v, %v", r.Kind, r.N, r.D, r.Seed,
+				r.Option, got[0], got[r.N-1], r.First, r.Last)
 		}
 		sum := 0.0
 		for i, x := range got {
@@ -70,11 +71,13 @@ func TestAsSciPy(t *testing.T) {
 				sum += float64(i+1) * float64(k+1) * v
 			}
 			if r.Points != nil && !slices.Equal(x, r.Points[i]) {
-				t.Errorf("%s n=%d d=%d seed=%d %s: point %d = %v, want %v", r.Kind, r.N, r.D, r.Seed, r.Option, i, x, r.Points[i])
+				t.Errorf("%s n=%d d=%d seed=%d %s: point %d = %v, want %v", r.Kind, r.N, r.D, r.Seed, r.Option, i, x,
+					r.Points[i])
 			}
 		}
 		if math.Abs(sum-r.Weighted) > 1e-12*math.Abs(r.Weighted) {
-			t.Errorf("%s n=%d d=%d seed=%d %s: checksum %v, want %v", r.Kind, r.N, r.D, r.Seed, r.Option, sum, r.Weighted)
+			t.Errorf("%s n=%d d=%d seed=%d %s: checksum %v, want %v", r.Kind, r.N, r.D, r.Seed, r.Option, sum,
+				r.Weighted)
 		}
 	}
 }

@@ -33,7 +33,8 @@ const (
 // Record is one request. Times are nanoseconds since the run's T0 on the
 // monotonic clock (see Clock); None when the thing did not happen.
 type Record struct {
-	RequestID      int64  // dispatch ordinal of its worker, from 0, warmup first, as Share numbers it; below 0 for unsent ones
+	// dispatch ordinal of its worker, from 0, warmup first, as Share numbers it; below 0 for unsent ones
+	RequestID      int64
 	Phase          string // name of the phase that sent it
 	Warmup         bool   // the phase is a warmup: outside the results
 	SessionID      string // one play of a conversation
@@ -66,7 +67,8 @@ type Record struct {
 	HTTPStatus   int64 // None without an answer
 	ErrorKind    string
 	ErrorMessage string // the server's own words, at most 1 KB, secrets masked
-	ErrorBody    string // the whole answer that refused it, at most 4 KB, secrets masked; "" where ErrorMessage is all of it
+	// the whole answer that refused it, at most 4 KB, secrets masked; "" where ErrorMessage is all of it
+	ErrorBody    string
 	FinishReason string
 	Measured     bool   // its phase counts in the results, whatever became of it
 	InWindow     bool   // counts in the results: profiling phase, ended inside its window
@@ -92,23 +94,27 @@ type Record struct {
 	// ms; NaN where there is nothing.
 	ServerQueue, ServerPrefill, ServerDecode float64
 	VideoInference                           float64 // of a video: its making, by the server's own account
-	VideoMemory                              float64 // MB of GPU memory that it took at most, by the server's own account
-	Download                                 float64 // from when a job was done to when its result had been fetched
+	// MB of GPU memory that it took at most, by the server's own account
+	VideoMemory float64
+	Download    float64 // from when a job was done to when its result had been fetched
 
 	Chunks []Chunk // content events in order of arrival
 
-	ReceiveLag     float64 // µs, application stamp − kernel stamp, largest of the request; NaN if unknown
-	Open           bool    // a clock said when it was due, and not the answer before it: SLOs are judged from Intended
-	SLOFailed      string  // first SLO that was missed; "" when all held or none is set; of a cut one: that it had missed by then
-	SLOFailedSent  string  // the same from Sent
-	SLOSet         bool    // at least one SLO applies
-	Reused         bool    // an existing connection carried it
-	ResentRead     bool    // as Resent, where the server had read it whole before
-	Resent         bool    // sent once more, on a fresh connection: the server had closed the one that was kept alive
-	BytesSent      int64   // body and header
+	ReceiveLag float64 // µs, application stamp − kernel stamp, largest of the request; NaN if unknown
+	Open       bool    // a clock said when it was due, and not the answer before it: SLOs are judged from Intended
+	// first SLO that was missed; "" when all held or none is set; of a cut one: that it had missed by then
+	SLOFailed      string
+	SLOFailedSent  string // the same from Sent
+	SLOSet         bool   // at least one SLO applies
+	Reused         bool   // an existing connection carried it
+	ResentRead     bool   // as Resent, where the server had read it whole before
+	Resent         bool   // sent once more, on a fresh connection: the server had closed the one that was kept alive
+	BytesSent      int64  // body and header
 	BytesReceived  int64
 	DNS, Dial, TLS int64 // ns spent; None when the connection was reused
-	Connecting     int64 // ns before Sent in which its connection was being opened: the time of the network and the server, and a client's price of it; None when it went out on a kept one
+	// ns before Sent in which its connection was being opened: the time of the network and the server,
+	// and a client's price of it; None when it went out on a kept one
+	Connecting int64
 }
 
 // What the items of an answer can be.
@@ -155,10 +161,13 @@ func New() Record {
 		Intended: None, Admitted: None, Sent: None, WriteEnd: None, FirstByte: None, FirstToken: None,
 		FirstOutput: None, LastToken: None, End: None, CancelAsked: None, HTTPStatus: None,
 		ISL: None, OSL: None, OSLRequested: None, OutputTokens: None, ReasoningTokens: None,
-		UsagePrompt: None, UsageCompletion: None, UsageReasoning: None, UsageTotal: None, Cached: None, UsageAccepted: None, UsageRejected: None,
-		Items: None, Dimensions: None, Images: None, MediaBytes: None, AudioSeconds: math.NaN(), Download: math.NaN(), VideoInference: math.NaN(), VideoMemory: math.NaN(),
+		UsagePrompt: None, UsageCompletion: None, UsageReasoning: None, UsageTotal: None,
+		Cached: None, UsageAccepted: None, UsageRejected: None,
+		Items: None, Dimensions: None, Images: None, MediaBytes: None, AudioSeconds: math.NaN(), Download: math.NaN(),
+		VideoInference: math.NaN(), VideoMemory: math.NaN(),
 		ServerQueue: math.NaN(), ServerPrefill: math.NaN(), ServerDecode: math.NaN(),
-		ReceiveLag: math.NaN(), BytesSent: None, BytesReceived: None, DNS: None, Dial: None, TLS: None, Connecting: None,
+		ReceiveLag: math.NaN(), BytesSent: None, BytesReceived: None, DNS: None, Dial: None, TLS: None,
+		Connecting: None,
 	}
 }
 

@@ -35,7 +35,8 @@ func TestSpans(t *testing.T) {
 		r := whole()
 		c.change(r)
 		got := [9]float64{
-			r.TTFT(), r.TTFO(), r.Latency(), r.Decode(), r.ITL(), r.TTFTFromIntended(), r.LatencyFromIntended(), r.DispatchLateness(), r.AdmissionWait(),
+			r.TTFT(), r.TTFO(), r.Latency(), r.Decode(), r.ITL(), r.TTFTFromIntended(),
+			r.LatencyFromIntended(), r.DispatchLateness(), r.AdmissionWait(),
 		}
 		for i := range got {
 			if got[i] != c.want[i] && !(math.IsNaN(got[i]) && math.IsNaN(c.want[i])) {

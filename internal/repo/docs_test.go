@@ -38,7 +38,8 @@ func TestLinksExist(t *testing.T) {
 	}
 	links := 0
 	for _, page := range append(pages, "../../README.md") {
-		for _, m := range regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]+))?\)`).FindAllStringSubmatch(read(t, page[len("../../"):]), -1) {
+		for _, m := range regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]+))?\)`).FindAllStringSubmatch(read(t,
+			page[len("../../"):]), -1) {
 			links++
 			to := page
 			if m[1] != "" {
@@ -98,7 +99,8 @@ func TestArchitectureNamesEveryFolder(t *testing.T) {
 func TestArchitectureNamesFilesThatExist(t *testing.T) {
 	t.Parallel()
 	n := 0
-	for _, m := range regexp.MustCompile("`([a-z/]+/[a-z_]+\\.go)`").FindAllStringSubmatch(read(t, "docs/architecture.md"), -1) {
+	for _, m := range regexp.MustCompile("`([a-z/]+/[a-z_]+\\.go)`").FindAllStringSubmatch(read(t,
+		"docs/architecture.md"), -1) {
 		n++
 		if _, err := os.Stat(filepath.Join("..", "..", filepath.FromSlash(m[1]))); err != nil {
 			t.Error(err)

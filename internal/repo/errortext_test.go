@@ -33,7 +33,8 @@ func TestNoDecisionReadsTheTextOfAnError(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir() && path != root && (strings.HasPrefix(e.Name(), ".") || e.Name() == "build" || e.Name() == "testdata"):
+		case e.IsDir() && path != root && (strings.HasPrefix(e.Name(), ".") ||
+			e.Name() == "build" || e.Name() == "testdata"):
 			return fs.SkipDir
 		case e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
 			return nil
@@ -58,7 +59,8 @@ func TestNoDecisionReadsTheTextOfAnError(t *testing.T) {
 				}
 				found[where] = true
 				if matched[where] == "" {
-					t.Errorf("%s: %s decides by the text of an error or of a place", files.Position(n.Pos()), fn.Name.Name)
+					t.Errorf("%s: %s decides by the text of an error or of a place", files.Position(n.Pos()),
+						fn.Name.Name)
 				}
 				return true
 			})
@@ -85,7 +87,8 @@ func readsText(n ast.Node) bool {
 			return false
 		}
 		switch f.Sel.Name {
-		case "Contains", "HasPrefix", "HasSuffix", "CutPrefix", "CutSuffix", "EqualFold", "ContainsAny", "MatchString", "FindStringSubmatch":
+		case "Contains", "HasPrefix", "HasSuffix", "CutPrefix", "CutSuffix", "EqualFold", "ContainsAny", "MatchString",
+			"FindStringSubmatch":
 			return isText(n.Args[0])
 		}
 	case *ast.BinaryExpr:

@@ -74,7 +74,8 @@ func TestPagesHangTogether(t *testing.T) {
 	begin, link := regexp.MustCompile(`<!-- begin (\w+) -->`), regexp.MustCompile(`\]\(([a-z-]+\.md)\)`)
 	for name, text := range texts {
 		for _, m := range begin.FindAllStringSubmatch(text, -1) {
-			if strings.Count(text, "<!-- begin "+m[1]+" -->") != 1 || strings.Count(text, "<!-- end "+m[1]+" -->") != 1 {
+			if strings.Count(text, "<!-- begin "+m[1]+" -->") != 1 ||
+				strings.Count(text, "<!-- end "+m[1]+" -->") != 1 {
 				t.Errorf("docs/%s: region %s does not begin and end once", name, m[1])
 			}
 		}

@@ -40,8 +40,10 @@ func homes() map[string]struct {
 // resultFiles are the names and forms of the files that make a result directory.
 func resultFiles() []string {
 	return []string{
-		resultdir.LockName, resultdir.LockSchema, resultdir.JournalName, resultdir.ManifestName, resultdir.ManifestSchema, resultdir.ResolvedName,
-		resultdir.ReportName, resultdir.ReportsName, resultdir.RecordsKept, resultdir.AnswerName, resultdir.StreamName, resultdir.MarkdownName, resultdir.ViewName, resultdir.LiveName, resultdir.LogName,
+		resultdir.LockName, resultdir.LockSchema, resultdir.JournalName, resultdir.ManifestName,
+		resultdir.ManifestSchema, resultdir.ResolvedName,
+		resultdir.ReportName, resultdir.ReportsName, resultdir.RecordsKept, resultdir.AnswerName, resultdir.StreamName,
+		resultdir.MarkdownName, resultdir.ViewName, resultdir.LiveName, resultdir.LogName,
 	}
 }
 
@@ -97,7 +99,8 @@ func TestNamesStandInTheirCatalogueOnly(t *testing.T) {
 		for what, h := range homes() {
 			for _, name := range h.names {
 				asType, there := names[name]
-				if !there || slices.Contains(words, name) && !asType || slices.Contains(h.rooms, filepath.ToSlash(filepath.Dir(short))) {
+				if !there || slices.Contains(words, name) && !asType ||
+					slices.Contains(h.rooms, filepath.ToSlash(filepath.Dir(short))) {
 					continue
 				}
 				if reason := exempt(short); reason != "" {

@@ -68,9 +68,11 @@ func TestRewrittenSentencesStayAway(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir() && path != root && (strings.HasPrefix(e.Name(), ".") || e.Name() == "build" || e.Name() == "results"):
+		case e.IsDir() && path != root && (strings.HasPrefix(e.Name(), ".") ||
+			e.Name() == "build" || e.Name() == "results"):
 			return fs.SkipDir
-		case e.IsDir() || e.Name() == "sentences_test.go" || !slices.Contains([]string{".go", ".cue", ".md", ".txtar"}, filepath.Ext(path)):
+		case e.IsDir() || e.Name() == "sentences_test.go" ||
+			!slices.Contains([]string{".go", ".cue", ".md", ".txtar"}, filepath.Ext(path)):
 			return nil
 		}
 		b, err := os.ReadFile(path)

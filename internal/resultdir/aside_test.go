@@ -158,7 +158,8 @@ func TestMoveAsideWithin(t *testing.T) {
 			t.Fatal(err)
 		}
 		to, err := MoveAside(dir)
-		if err != nil || to != filepath.Join(dir, want) || below(t, to) != "a/run.json journal.jsonl manifest.json plan.lock.json" {
+		if err != nil || to != filepath.Join(dir, want) ||
+			below(t, to) != "a/run.json journal.jsonl manifest.json plan.lock.json" {
 			t.Errorf("results %d went to %q, %v", n+1, to, err)
 		}
 	}
@@ -210,7 +211,8 @@ func TestDiscardRemovesOnlyWhatTheManifestLists(t *testing.T) {
 	if err != nil || gone {
 		t.Errorf("gone %v, %v; want that b/mine.txt stays", gone, err)
 	}
-	if got, want := below(t, base), "out.1/b/mine.txt out/b/run.json out/notes.txt out/requests.csv outside"; got != want {
+	if got, want := below(t, base),
+		"out.1/b/mine.txt out/b/run.json out/notes.txt out/requests.csv outside"; got != want {
 		t.Errorf("left %q\nwant %q", got, want)
 	}
 	unfinished := filepath.Join(base, "out.2")

@@ -46,7 +46,8 @@ func Open(dir string, plan Plan, resume bool, redo ...string) (_ *Dir, err error
 		return nil, err
 	}
 	if err := makeDir(dir); err != nil {
-		return nil, refusal(dir, "cannot be made: "+reason(err), "name a directory you may write to with --artifact-dir")
+		return nil, refusal(dir, "cannot be made: "+reason(err),
+			"name a directory you may write to with --artifact-dir")
 	}
 	var others []string
 	if holds(dir) == "" {
@@ -104,7 +105,8 @@ func Check(dir string, plan Plan, resume bool) error {
 // fits refuses results that nobody wants to continue, and files in the way of new ones.
 func (p Plan) fits(dir string, resume bool) error {
 	if held := holds(dir); held != "" && !resume {
-		return refusal(dir, "holds results already ("+held+")", "--resume continues them; another --artifact-dir keeps them")
+		return refusal(dir, "holds results already ("+held+")",
+			"--resume continues them; another --artifact-dir keeps them")
 	}
 	if file := occupied(dir, p.Writes); file != "" {
 		return refusal(dir, "holds "+file+", which a run would write", "name another --artifact-dir")
@@ -140,7 +142,8 @@ func (d *Dir) redo(again []string) error {
 		if slices.Contains(again, id) || e.Event != "done" || holdsAny(filepath.Join(d.Path, e.Dir, StreamName)) {
 			continue
 		}
-		return refusal(d.Path, "its runs are in the tables already: one alone cannot be measured again", "--keep-streams, when a plan is measured, leaves room for --redo; else run it in another --artifact-dir")
+		return refusal(d.Path, "its runs are in the tables already: one alone cannot be measured again",
+			"--keep-streams, when a plan is measured, leaves room for --redo; else run it in another --artifact-dir")
 	}
 	for _, id := range again {
 		e := Event{Event: "redo", Run: id, Attempt: last[id].Attempt}
@@ -214,11 +217,14 @@ func (p Plan) same(dir string) error {
 		return refusal(dir, "cannot be read: "+reason(err), "start anew in another --artifact-dir")
 	}
 	if old.Schema != LockSchema {
-		message := fmt.Sprintf("the plan was begun in the form %q, this program goes on with %q", old.Schema, LockSchema)
-		return refusal(dir, message, "--resume with the version of aiperf that began it"+versionOf(dir)+", or run it in another --artifact-dir")
+		message := fmt.Sprintf("the plan was begun in the form %q, this program goes on with %q", old.Schema,
+			LockSchema)
+		return refusal(dir, message, "--resume with the version of aiperf that began it"+
+			versionOf(dir)+", or run it in another --artifact-dir")
 	}
 	if changed := p.Changed(old); len(changed) > 0 {
-		return refusal(dir, "this plan is not the one that was started here", "run it in another --artifact-dir", changed...)
+		return refusal(dir, "this plan is not the one that was started here", "run it in another --artifact-dir",
+			changed...)
 	}
 	return nil
 }
@@ -238,7 +244,8 @@ func versionOf(dir string) string {
 func (d *Dir) checkFinished() error {
 	if bad := d.Finished.Verify(d.Path); len(bad) > 0 {
 		lines := bad[:min(len(bad), mostDamaged)]
-		return refusal(d.Path, fmt.Sprintf("complete, but %d of %d files are not as they were written", len(bad), len(d.Finished.Files)), "bring them back, or run it in another --artifact-dir", lines...)
+		return refusal(d.Path, fmt.Sprintf("complete, but %d of %d files are not as they were written", len(bad),
+			len(d.Finished.Files)), "bring them back, or run it in another --artifact-dir", lines...)
 	}
 	return nil
 }

@@ -16,7 +16,8 @@ import (
 // planOf is a plan of one run that is told by its hash.
 func planOf(hash string) Plan {
 	return Plan{
-		Lock: Lock{Schema: LockSchema, PlanHash: hash, Runs: []LockRun{{ID: "r1", Dir: "a"}}}, Writes: []string{"requests.parquet", "checks.csv", "a"},
+		Lock:   Lock{Schema: LockSchema, PlanHash: hash, Runs: []LockRun{{ID: "r1", Dir: "a"}}},
+		Writes: []string{"requests.parquet", "checks.csv", "a"},
 		Changed: func(begun Lock) []string {
 			if begun.PlanHash == hash {
 				return nil
@@ -72,7 +73,8 @@ func TestResultsAmongForeignFiles(t *testing.T) {
 	theirs := []string{".draft.tmp", "logs/app.log", "notes.txt", "src/a.go"}
 	for _, name := range theirs {
 		path := filepath.Join(real, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("mine"), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte("mine"), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,7 +89,8 @@ func TestResultsAmongForeignFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"requests.csv", "logs/aiperf.log", "src.json"} {
-			if err := errors.Join(os.MkdirAll(filepath.Join(dir, "logs"), 0o755), os.WriteFile(filepath.Join(dir, name), []byte("ours"), 0o644)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Join(dir, "logs"), 0o755),
+				os.WriteFile(filepath.Join(dir, name), []byte("ours"), 0o644)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -103,7 +106,8 @@ func TestResultsAmongForeignFiles(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("resume %v: listed (-want +got):\n%s", resume, diff)
 		}
-		if err := errors.Join(WriteJSON(filepath.Join(dir, ManifestName), Manifest{Files: files, Interrupted: true}), d.Close()); err != nil {
+		if err := errors.Join(WriteJSON(filepath.Join(dir, ManifestName), Manifest{Files: files, Interrupted: true}),
+			d.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -166,7 +170,8 @@ func TestOpenRefusesAnotherForm(t *testing.T) {
 	}
 	_, err := Open(dir, planOf("a"), true)
 	var e *diag.Error
-	if !errors.As(err, &e) || !strings.Contains(e.Message, `begun in the form "plan.lock/1"`) || !strings.Contains(e.Hint, `("0.9")`) {
+	if !errors.As(err, &e) || !strings.Contains(e.Message, `begun in the form "plan.lock/1"`) ||
+		!strings.Contains(e.Hint, `("0.9")`) {
 		t.Fatalf("%+v, want both forms and the version", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
@@ -194,7 +199,10 @@ func TestMadeCells(t *testing.T) {
 		if made != i {
 			t.Errorf("%d made cells in the journal of process %d", made, i)
 		}
-		if err := errors.Join(d.Note(Event{Event: "cell", Made: &LockCell{ID: "made", Label: "x=1", Point: map[string]any{"x": 1.0}}}), d.Close()); err != nil {
+		if err := errors.Join(d.Note(Event{Event: "cell", Made: &LockCell{
+			ID: "made", Label: "x=1",
+			Point: map[string]any{"x": 1.0},
+		}}), d.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -238,7 +246,11 @@ func TestJournalSurvivesATornLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range []Event{{Event: "start", Run: "a", Attempt: 1}, {Event: "done", Run: "a", Attempt: 1}, {Event: "start", Run: "b", Attempt: 1}} {
+	for _, e := range []Event{
+		{Event: "start", Run: "a", Attempt: 1},
+		{Event: "done", Run: "a", Attempt: 1},
+		{Event: "start", Run: "b", Attempt: 1},
+	} {
 		if err := j.add(e); err != nil {
 			t.Fatal(err)
 		}
@@ -288,7 +300,11 @@ func TestJournalSurvivesATornLine(t *testing.T) {
 			t.Errorf("%s: %d events, %v, want %d", name, len(events), err, c.events)
 		}
 	}
-	if got := Last([]Event{{Event: "start", Run: "a"}, {Event: "done", Run: "a"}, {Event: "start", Run: "b"}}); got["a"].Event != "done" || got["b"].Event != "start" {
+	if got := Last([]Event{
+		{Event: "start", Run: "a"},
+		{Event: "done", Run: "a"},
+		{Event: "start", Run: "b"},
+	}); got["a"].Event != "done" || got["b"].Event != "start" {
 		t.Errorf("progress = %+v", got)
 	}
 }
@@ -298,7 +314,8 @@ func TestManifestFindsWhatChanged(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"requests.parquet": "rows", "a/run.json": "{}"} {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}

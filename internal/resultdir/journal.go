@@ -16,7 +16,8 @@ import (
 // The file is only ever appended to; each line is on disk before the next
 // step begins, so a killed program loses at most the run in progress.
 type Event struct {
-	Event   string    `json:"event"` // beside, begin, start, cell, decision, done, failed, aborted, lost, interrupted, redo, flip, end
+	// beside, begin, start, cell, decision, done, failed, aborted, lost, interrupted, redo, flip, end
+	Event   string    `json:"event"`
 	Time    time.Time `json:"time"`
 	Plan    string    `json:"plan,omitempty"`
 	Run     string    `json:"run,omitempty"`
@@ -90,7 +91,8 @@ func readJournal(path string) (events []Event, whole int64, err error) {
 		case json.Unmarshal(line, &e) != nil || line[len(line)-1] != '\n':
 			damaged = cmp.Or(damaged, n)
 		case damaged > 0:
-			return nil, 0, refusal(filepath.Dir(path), fmt.Sprintf("%s:%d is damaged", JournalName, damaged), "start anew in another --artifact-dir")
+			return nil, 0, refusal(filepath.Dir(path), fmt.Sprintf("%s:%d is damaged", JournalName, damaged),
+				"start anew in another --artifact-dir")
 		default:
 			events, whole = append(events, e), read
 		}

@@ -72,7 +72,8 @@ func listFiles(dir string, others map[string]bool, rows map[string]int64, known 
 	var files []ManifestFile
 	folded := holdsAny(filepath.Join(dir, ReportsName)) // the runs' own reports are about to go
 	err := walk(dir, others, func(path, rel string, e fs.DirEntry) (err error) {
-		if e.IsDir() || rel == ManifestName || rel == LiveName || rel == lockName || strings.HasSuffix(rel, ".tmp") || isStream(e.Name()) || folded && e.Name() == ReportName && !strings.HasPrefix(rel, AsideName+"/") {
+		if e.IsDir() || rel == ManifestName || rel == LiveName || rel == lockName || strings.HasSuffix(rel, ".tmp") ||
+			isStream(e.Name()) || folded && e.Name() == ReportName && !strings.HasPrefix(rel, AsideName+"/") {
 			return nil
 		}
 		f := ManifestFile{Path: rel, Kind: kindOf(rel)}
@@ -96,7 +97,8 @@ func kindOf(rel string) string {
 		return "plan"
 	case strings.HasPrefix(rel, AsideName+"/"):
 		return "incomplete"
-	case !strings.Contains(rel, "/") && (strings.HasSuffix(rel, ".parquet") || strings.HasSuffix(rel, ".arrow") || strings.HasSuffix(rel, ".csv") && !strings.HasPrefix(base, "profile_export")):
+	case !strings.Contains(rel, "/") && (strings.HasSuffix(rel, ".parquet") || strings.HasSuffix(rel, ".arrow") ||
+		strings.HasSuffix(rel, ".csv") && !strings.HasPrefix(base, "profile_export")):
 		return "table"
 	case base == ReportName, rel == ReportsName:
 		return "run"

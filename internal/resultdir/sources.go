@@ -65,5 +65,6 @@ func (d *Dir) CheckSources(now map[string]string) error {
 			changed = append(changed, name+": its requests are not those that were sent")
 		}
 	}
-	return refusal(d.Path, "the requests are not the ones that were begun here", "bring the files back, or run it in another --artifact-dir", changed...)
+	return refusal(d.Path, "the requests are not the ones that were begun here",
+		"bring the files back, or run it in another --artifact-dir", changed...)
 }

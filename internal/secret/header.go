@@ -9,8 +9,10 @@ import (
 // version of an API is meant, which request it is. The value of every other header
 // is taken for a credential, since its name does not tell.
 var open = []string{
-	"accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "connection", "content-encoding", "content-length", "content-type", "date",
-	"expect", "host", "keep-alive", "location", "pragma", "prefer", "priority", "retry-after", "server", "te", "trailer", "transfer-encoding", "upgrade", "user-agent", "vary", "via",
+	"accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "connection",
+	"content-encoding", "content-length", "content-type", "date",
+	"expect", "host", "keep-alive", "location", "pragma", "prefer", "priority", "retry-after", "server", "te",
+	"trailer", "transfer-encoding", "upgrade", "user-agent", "vary", "via",
 	"anthropic-beta", "anthropic-version", "openai-beta", "traceparent", "x-correlation-id", "x-request-id",
 }
 

@@ -22,7 +22,8 @@ func Masked(v any) bool { return v == Mask || v == Gap }
 
 // alarming are words of a name that make its value a credential.
 var alarming = []string{
-	"auth", "authorization", "token", "secret", "password", "passwd", "pwd", "cookie", "credential", "credentials", "signature", "sig", "jwt", "sas",
+	"auth", "authorization", "token", "secret", "password", "passwd", "pwd", "cookie", "credential",
+	"credentials", "signature", "sig", "jwt", "sas",
 }
 
 // harmless are words in front of "key" that make it an ordinary one.
@@ -31,7 +32,10 @@ var harmless = []string{"routing", "idempotency", "cache", "partition", "affinit
 // Name tells whether a header, a query parameter or a key of that name carries
 // a credential: X-API-Key, access_token, Set-Cookie.
 func Name(name string) bool {
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '_' || r == '.' || r == ' ' })
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return r == '-' || r == '_' || r == '.' ||
+			r == ' '
+	})
 	for i, w := range words {
 		if slices.Contains(alarming, w) {
 			return true
@@ -230,7 +234,8 @@ func InCommand(words []string) bool {
 		if URL(w) != w {
 			return true
 		}
-		parts = append(parts, strings.FieldsFunc(w, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`;", r) })...)
+		parts = append(parts, strings.FieldsFunc(w,
+			func(r rune) bool { return strings.ContainsRune(" \t\n'\"`;", r) })...)
 	}
 	for i, part := range parts {
 		if URL(part) != part {

@@ -49,9 +49,15 @@ func TestWords(t *testing.T) {
 		"Authorization": "Basic " + b64("me:pass-in-header"), "X-Team": "blue-team-7", "X-Tier": "production", "X-Shard": "12345678", "User-Agent": "team-agent-7",
 	},
 		[]string{"http://you:p%40ss@h:1/?api_key=from-query&team=red-team", "h:2?token=bare-query"},
-		map[string]any{"nested": map[string]any{"api_key": "in-the-body"}, "stop_token": "<|team_end|>", "max_tokens": 8, "token": "team", "user": "of-a-team"})
+		map[string]any{
+			"nested": map[string]any{"api_key": "in-the-body"}, "stop_token": "<|team_end|>",
+			"max_tokens": 8, "token": "team", "user": "of-a-team",
+		})
 	slices.Sort(known)
-	want := []string{"Basic " + b64("me:pass-in-header"), b64("me:pass-in-header"), "bare-query", "from-query", "in-the-body", "me:pass-in-header", "p@ss", "pass-in-header", "sk-a/b+c d", "you:p@ss"}
+	want := []string{
+		"Basic " + b64("me:pass-in-header"), b64("me:pass-in-header"), "bare-query", "from-query",
+		"in-the-body", "me:pass-in-header", "p@ss", "pass-in-header", "sk-a/b+c d", "you:p@ss",
+	}
 	slices.Sort(want)
 	if !slices.Equal(known, want) {
 		t.Errorf("known:\n got %q\nwant %q", known, want)
@@ -66,7 +72,8 @@ func TestMaskerKnowsEveryForm(t *testing.T) {
 	const word = `sk/a"b+ü d`
 	m := NewMasker("sk", word, "***", "redact")
 	for _, form := range []string{
-		word, url.QueryEscape(word), url.PathEscape(word), base64.StdEncoding.EncodeToString([]byte(word)), base64.RawURLEncoding.EncodeToString([]byte(word)),
+		word, url.QueryEscape(word), url.PathEscape(word), base64.StdEncoding.EncodeToString([]byte(word)),
+		base64.RawURLEncoding.EncodeToString([]byte(word)),
 		`sk/a\"b+ü d`, `sk/a\"b+\u00fc d`, "sk/a&#34;b+ü d",
 	} {
 		if got, want := m.Own("a "+form+" b"), "a *** b"; got != want {
@@ -136,14 +143,18 @@ func TestShapes(t *testing.T) {
 			t.Errorf("Shapes(%q)\n got %q\nwant %q", text, got, want)
 		}
 	}
-	if got := Tokens("a hf_abcdefghijklmnop0 b Bearer abc123"); !slices.Equal(got, []string{"hf_abcdefghijklmnop0", "abc123"}) {
+	if got := Tokens("a hf_abcdefghijklmnop0 b Bearer abc123"); !slices.Equal(got,
+		[]string{"hf_abcdefghijklmnop0", "abc123"}) {
 		t.Errorf("Tokens: %q", got)
 	}
 }
 
 func TestHeader(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]bool{"X-Team": true, "Authorization": true, "x-anything": true, "Accept": false, "content-TYPE": false, " User-Agent ": false, "X-Request-ID": false} {
+	for name, want := range map[string]bool{
+		"X-Team": true, "Authorization": true, "x-anything": true, "Accept": false,
+		"content-TYPE": false, " User-Agent ": false, "X-Request-ID": false,
+	} {
 		if got := Header(name); got != want {
 			t.Errorf("Header(%q) = %v, want %v", name, got, want)
 		}
@@ -176,7 +187,8 @@ func TestInCommand(t *testing.T) {
 			t.Errorf("InCommand(%q) = %v, want %v", line, got, want)
 		}
 	}
-	if !InCommand([]string{"sh", "-c", "curl -H 'Authorization: Bearer abc' http://h"}) || InCommand([]string{"sh", "-c", `curl -H "Authorization: $AUTH" http://h`}) {
+	if !InCommand([]string{"sh", "-c", "curl -H 'Authorization: Bearer abc' http://h"}) ||
+		InCommand([]string{"sh", "-c", `curl -H "Authorization: $AUTH" http://h`}) {
 		t.Error("a header in a line for the shell")
 	}
 }

@@ -18,11 +18,16 @@ type shape struct {
 }
 
 var shapes = []shape{
-	{[]string{"eyj"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)*`), nil}, // JSON Web Token, signed or encrypted
-	{[]string{"sk-", "pk-", "rk-", "xk-"}, regexp.MustCompile(`\b[sprx]k-[A-Za-z0-9_-]{16,}`), nil},              // OpenAI, Anthropic, OpenRouter
-	{[]string{"k_live_"}, regexp.MustCompile(`\b[sr]k_live_[A-Za-z0-9]{10,}`), nil},                              // Stripe
-	{[]string{"hf_"}, regexp.MustCompile(`\bhf_[A-Za-z0-9]{16,}`), nil},                                          // Hugging Face
-	{[]string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9]{16,}`), nil},  // GitHub
+	// JSON Web Token, signed or encrypted
+	{[]string{"eyj"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)*`), nil},
+	// OpenAI, Anthropic, OpenRouter
+	{[]string{"sk-", "pk-", "rk-", "xk-"}, regexp.MustCompile(`\b[sprx]k-[A-Za-z0-9_-]{16,}`), nil},
+	// Stripe
+	{[]string{"k_live_"}, regexp.MustCompile(`\b[sr]k_live_[A-Za-z0-9]{10,}`), nil},
+	// Hugging Face
+	{[]string{"hf_"}, regexp.MustCompile(`\bhf_[A-Za-z0-9]{16,}`), nil},
+	// GitHub
+	{[]string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9]{16,}`), nil},
 	{[]string{"github_pat_"}, regexp.MustCompile(`\bgithub_pat_[A-Za-z0-9_]{16,}`), nil},
 	{[]string{"glpat-"}, regexp.MustCompile(`\bglpat-[A-Za-z0-9_-]{16,}`), nil},   // GitLab
 	{[]string{"nvapi-"}, regexp.MustCompile(`\bnvapi-[A-Za-z0-9_-]{16,}`), nil},   // NVIDIA
@@ -31,11 +36,27 @@ var shapes = []shape{
 	{[]string{"aiza"}, regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{30,}`), nil},       // Google
 	{[]string{"ya29."}, regexp.MustCompile(`\bya29\.[A-Za-z0-9_-]{16,}`), nil},
 	{[]string{"akia", "asia"}, regexp.MustCompile(`\bA(?:KIA|SIA)[A-Z0-9]{16}\b`), nil}, // AWS
-	{[]string{"private key"}, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*-----)?`), nil},
-	{[]string{"bearer"}, regexp.MustCompile(`(?i)\bbearer(?:\s|%20|\+)+([^\s"'\\,;<>]+)`), func(g []string) bool { return len(g[0]) >= 24 || len(g[0]) >= shortest && anyDigit(g[0]) }},
-	{[]string{"basic"}, regexp.MustCompile(`(?i)\bbasic(?:\s|%20|\+)+([A-Za-z0-9+/_-]{4,}={0,2})`), func(g []string) bool { return userAndPassword(decoded(g[0])) != nil }},
+	{
+		[]string{"private key"},
+		regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*-----)?`),
+		nil,
+	},
+	{
+		[]string{"bearer"},
+		regexp.MustCompile(`(?i)\bbearer(?:\s|%20|\+)+([^\s"'\\,;<>]+)`),
+		func(g []string) bool { return len(g[0]) >= 24 || len(g[0]) >= shortest && anyDigit(g[0]) },
+	},
+	{
+		[]string{"basic"},
+		regexp.MustCompile(`(?i)\bbasic(?:\s|%20|\+)+([A-Za-z0-9+/_-]{4,}={0,2})`),
+		func(g []string) bool { return userAndPassword(decoded(g[0])) != nil },
+	},
 	{[]string{"://"}, regexp.MustCompile(`://([^\s/?#"'<>\\]+)@`), nil},
-	{[]string{"="}, regexp.MustCompile(`[?&]([A-Za-z0-9_.%-]+)=([^&\s"'\\;<>]+)`), func(g []string) bool { return paramIs(g[0], g[1]) }},
+	{
+		[]string{"="},
+		regexp.MustCompile(`[?&]([A-Za-z0-9_.%-]+)=([^&\s"'\\;<>]+)`),
+		func(g []string) bool { return paramIs(g[0], g[1]) },
+	},
 }
 
 // Shapes is text with what looks like a credential masked.

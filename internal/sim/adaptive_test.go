@@ -56,8 +56,9 @@ func TestAdaptiveSearchesOfAIPerf(t *testing.T) {
 	t.Parallel()
 	const (
 		path = "phases.profiling.concurrency"
-		dim  = "search_space: [{path: " + path + ", lo: 1, hi: 64, kind: int}], objectives: [{metric: output_token_throughput, stat: avg, direction: maximize}]"
-		slo  = "sla_filters: [{metric_tag: time_to_first_token, stat: p95, op: lt, threshold: 40}]"
+		dim  = "search_space: [{path: " + path +
+			", lo: 1, hi: 64, kind: int}], objectives: [{metric: output_token_throughput, stat: avg, direction: maximize}]"
+		slo = "sla_filters: [{metric_tag: time_to_first_token, stat: p95, op: lt, threshold: 40}]"
 	)
 	type found struct{ holds, fails, most float64 }
 	for name, c := range map[string]struct {
@@ -76,18 +77,25 @@ func TestAdaptiveSearchesOfAIPerf(t *testing.T) {
 			t.Parallel()
 			h, dir := adapted(t, adaptiveText(c.sweep))
 			b := h.Boundary
-			if b == nil || b.Holds == nil || b.Fails == nil || b.Holds.Value >= b.Fails.Value || b.Holds.Value < c.want.holds || b.Fails.Value > c.want.fails || b.Fails.Breach["metric_tag"] != "time_to_first_token" {
+			if b == nil || b.Holds == nil || b.Fails == nil || b.Holds.Value >= b.Fails.Value ||
+				b.Holds.Value < c.want.holds || b.Fails.Value > c.want.fails ||
+				b.Fails.Breach["metric_tag"] != "time_to_first_token" {
 				t.Fatalf("boundary %+v of %+v", b, h)
 			}
-			if n := len(h.Iterations); float64(n) > c.want.most || h.Reason == "" || c.reason != "" && h.Reason != c.reason || len(h.Tiers) != c.tiers || len(h.Best) != 1 || !h.Best[0].Feasible {
+			if n := len(h.Iterations); float64(n) > c.want.most || h.Reason == "" || c.reason != "" &&
+				h.Reason != c.reason || len(h.Tiers) != c.tiers || len(h.Best) != 1 || !h.Best[0].Feasible {
 				t.Errorf("%d iterations, %s, best %+v, %d tiers", n, h.Reason, h.Best, len(h.Tiers))
 			}
 			for i := range h.Iterations {
-				if _, err := os.Stat(filepath.Join(dir, fmt.Sprintf("search_iter_%04d/profile_runs/run_0001/profile_export_aiperf.json", i))); err != nil {
+				if _, err := os.Stat(filepath.Join(dir,
+					fmt.Sprintf("search_iter_%04d/profile_runs/run_0001/profile_export_aiperf.json", i))); err != nil {
 					t.Error(err)
 				}
 			}
-			for _, file := range []string{"sweep_aggregate/profile_export_aiperf_sweep.json", "sweep_aggregate/profile_export_aiperf_sweep.csv"} {
+			for _, file := range []string{
+				"sweep_aggregate/profile_export_aiperf_sweep.json",
+				"sweep_aggregate/profile_export_aiperf_sweep.csv",
+			} {
 				if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
 					t.Error(err)
 				}
@@ -111,7 +119,8 @@ func adapted(t *testing.T, text string) (h history, results string) {
 	results = filepath.Join(dir, "results")
 	worlds := &Worlds{}
 	if _, err := runner.Run(context.Background(), context.Background(), plan, runner.Options{
-		Dir: results, Source: []byte(text), SourceName: file, SourceEnding: ".yaml", Version: "simulation", AIPerf: true, Driver: onerun.Simulated{World: worlds.Open},
+		Dir: results, Source: []byte(text), SourceName: file, SourceEnding: ".yaml", Version: "simulation",
+		AIPerf: true, Driver: onerun.Simulated{World: worlds.Open},
 	}); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

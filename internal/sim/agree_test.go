@@ -18,7 +18,8 @@ func loads(n int) map[string][2]string {
 	const talks = "{name: default, type: synthetic, entries: 64, turns: {mean: 4}, prompts: {isl: {mean: 8}, osl: {mean: 20, stddev: 8}}}"
 	var rows []string
 	for i := range n {
-		rows = append(rows, fmt.Sprintf("{timestamp: %d, input_length: 8, output_length: %d}", 1000+i*(17+i%7), 8+i*7%25))
+		rows = append(rows, fmt.Sprintf("{timestamp: %d, input_length: 8, output_length: %d}", 1000+i*(17+i%7),
+			8+i*7%25))
 	}
 	trace := "{name: default, type: file, format: mooncake_trace, records: [" + strings.Join(rows, ", ") + "]}"
 	count := fmt.Sprintf(", requests: %d", n)
@@ -78,13 +79,15 @@ func agree(t *testing.T, phase, set string) {
 			return st
 		}
 		rate := get(metrics.RequestThroughput).Avg
-		if have, want := get(metrics.OutputTokenThroughput).Avg, rate*get(metrics.OutputSequenceLength).Avg; math.Abs(have/want-1) > 1e-9 {
+		if have, want := get(metrics.OutputTokenThroughput).Avg,
+			rate*get(metrics.OutputSequenceLength).Avg; math.Abs(have/want-1) > 1e-9 {
 			t.Errorf("%s window: %v tokens/s, rate × OSL is %v", s.Window, have, want)
 		}
 		flight, latency := get("effective_concurrency"), get(metrics.RequestLatency)
 		slack := 1e-6 * flight.Avg // an answer's last byte comes with its last token, up to the end mark
 		if want := rate * latency.Avg / 1e3; math.Abs(flight.Avg-want) > slack {
-			t.Errorf("%s window: %v in flight, rate × latency is %v, off by more than %v", s.Window, flight.Avg, want, slack)
+			t.Errorf("%s window: %v in flight, rate × latency is %v, off by more than %v", s.Window, flight.Avg, want,
+				slack)
 		}
 	}
 	printed(t, o)

@@ -39,7 +39,8 @@ func slowing(metric string, ms float64, words string, cv, gamma, apart float64) 
 			return server{
 				words: fmt.Sprintf("ttft=40ms&itl=5ms&cv=%g&seed=%d%s", cv, n+1, words),
 				pace: func(load float64, run int) float64 {
-					return math.Pow(load/limit, gamma) * math.Exp(apart*seed.Stream(int64(n), fmt.Sprintf("sim/search/%d", run)).NormFloat64())
+					return math.Pow(load/limit, gamma) * math.Exp(apart*seed.Stream(int64(n),
+						fmt.Sprintf("sim/search/%d", run)).NormFloat64())
 				},
 			}, limit
 		},
@@ -69,7 +70,8 @@ func carriers() []carrying {
 		slowing(ttft, 40, "", 0, steep, 0).named("the same times at each load"),
 		slowing(metrics.InterTokenLatency, 5, "", 0.3, steep, 0).named("a limit on the time between tokens"),
 		{
-			name: "a batch of so many: who waits is late", limit: [2]float64{4, 60}, where: `"time_to_first_token < 41"`,
+			name: "a batch of so many: who waits is late", limit: [2]float64{4, 60},
+			where: `"time_to_first_token < 41"`,
 			at: func(limit float64, _ int) (server, float64) {
 				n := math.Floor(limit)
 				return server{words: fmt.Sprintf("ttft=40ms&itl=1ms&workers=%g", n)}, n / 0.95 // of c users c − n wait
@@ -78,14 +80,17 @@ func carriers() []carrying {
 		{
 			// An answer takes five steps of 5 ms, in four of which it holds its block: n blocks
 			// are enough for 5 n ÷ 4 users, and with one more many wait for a step.
-			name: "KV blocks: who finds none waits or starts again", limit: [2]float64{5, 60}, where: `"request_latency < 30"`, seldom: true, warm: true,
+			name: "KV blocks: who finds none waits or starts again", limit: [2]float64{5, 60},
+			where: `"request_latency < 30"`, seldom: true, warm: true,
 			at: func(limit float64, _ int) (server, float64) {
 				n := 4 * math.Floor(limit/5)
-				return server{words: fmt.Sprintf("step=5ms&prefill=0.0001ms&batch=256&block=16&kv_blocks=%g", n)}, 5 * n / 4
+				return server{words: fmt.Sprintf("step=5ms&prefill=0.0001ms&batch=256&block=16&kv_blocks=%g", n)},
+					5 * n / 4
 			},
 		},
 		{
-			name: "a full queue: who comes then is rejected", limit: [2]float64{4, 60}, where: `"request_latency < 60000"`,
+			name: "a full queue: who comes then is rejected", limit: [2]float64{4, 60},
+			where: `"request_latency < 60000"`,
 			at: func(limit float64, _ int) (server, float64) {
 				n := math.Floor(limit)
 				return server{words: fmt.Sprintf("ttft=40ms&itl=1ms&workers=2&queue=%g", n-2)}, n
@@ -110,9 +115,11 @@ func TestSearchCoverage(t *testing.T) {
 			for n := range *searches {
 				u := seed.Stream(int64(n), "sim/search/limit").Float64()
 				s, limit := c.at(c.limit[0]*math.Pow(c.limit[1]/c.limit[0], u), n)
-				text := searchText(s.words, "concurrency", "type: concurrency", fmt.Sprintf("range: [1, 256], where: [%s], resolution: 0.05, budget: {probes: 40}", c.where), 200)
+				text := searchText(s.words, "concurrency", "type: concurrency",
+					fmt.Sprintf("range: [1, 256], where: [%s], resolution: 0.05, budget: {probes: 40}", c.where), 200)
 				if c.warm {
-					text = strings.Replace(text, "[{name: profiling, type: concurrency,", `[{name: warmup, type: concurrency, concurrency: "{{ phases.profiling.concurrency }}", requests: 200}, {name: profiling, type: concurrency, concurrency: 1, seamless: true,`, 1)
+					text = strings.Replace(text, "[{name: profiling, type: concurrency,",
+						`[{name: warmup, type: concurrency, concurrency: "{{ phases.profiling.concurrency }}", requests: 200}, {name: profiling, type: concurrency, concurrency: 1, seamless: true,`, 1)
 				}
 				a := s.find(t, text, scratch(t), false, nil).Search
 				if (a.Holds == nil || a.Holds.Load <= limit) && (a.Fails == nil || a.Fails.Load > limit) {
@@ -127,7 +134,8 @@ func TestSearchCoverage(t *testing.T) {
 			slices.Sort(widths)
 			slices.Sort(costs)
 			share := stats.Share([]stats.Tally{{Hits: float64(right), Of: float64(*searches)}}, 0.9)
-			t.Logf("| %s | %d of %d | %.1f %% | %d | %.0f | %.0f %% |", c.name, right, *searches, 100*share.Low, ended, stats.Quantile(costs, 0.5), 100*stats.Quantile(widths, 0.5))
+			t.Logf("| %s | %d of %d | %.1f %% | %d | %.0f | %.0f %% |", c.name, right, *searches, 100*share.Low, ended,
+				stats.Quantile(costs, 0.5), 100*stats.Quantile(widths, 0.5))
 			if share.High < 0.95 {
 				t.Errorf("%d of %d brackets hold the limit", right, *searches)
 			}

@@ -18,7 +18,8 @@ import (
 	"aiperf.dev/aiperf/schema"
 )
 
-var digestsIn = flag.String("digests", "", "simulate every example and load mode in this folder, and write the digest of every result file to digests.txt in it")
+var digestsIn = flag.String("digests", "",
+	"simulate every example and load mode in this folder, and write the digest of every result file to digests.txt in it")
 
 // A simulated plan depends on its experiment and seed alone: two of them leave the
 // same bytes in every file. With -digests DIR it is also how a change of the engine is
@@ -32,7 +33,8 @@ func TestSamePlanSameFiles(t *testing.T) {
 	files := experimentsIn(t, dir, kept)
 	got := simulateAll(t, files)
 	if kept {
-		if err := os.WriteFile(filepath.Join(dir, "digests.txt"), []byte(strings.Join(got, "\n")+"\n"), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "digests.txt"), []byte(strings.Join(got, "\n")+"\n"),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 		return

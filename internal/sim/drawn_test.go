@@ -141,7 +141,8 @@ func (c *circumstances) outcome(run sweep.Run, of system, slow, hard float64, rn
 	tail := own()
 	n := float64(c.requests)
 	ttft := metrics.Stat{
-		Tag: metrics.TimeToFirstToken, Unit: "ms", Count: int64(n), NEff: n, Avg: latency, Min: nan, Max: nan, Sum: nan, Std: nan, P1: nan, P5: nan, P10: nan, P25: nan,
+		Tag: metrics.TimeToFirstToken, Unit: "ms", Count: int64(n), NEff: n, Avg: latency, Min: nan, Max: nan, Sum: nan,
+		Std: nan, P1: nan, P5: nan, P10: nan, P25: nan,
 		P50: latency, P75: 1.2 * tail, P90: 1.5 * tail, P95: 2 * tail, P99: 3 * tail, P999: nan,
 	}
 	itl := ttft
@@ -159,7 +160,8 @@ func (c *circumstances) outcome(run sweep.Run, of system, slow, hard float64, rn
 	return decide.Outcome{
 		Run: run, Verdict: validity.Valid, OK: int64(n - cut), Cut: int64(cut), Sent: int64(n),
 		Summaries: []metrics.Summary{{Window: decide.Full, Stats: []metrics.Stat{
-			ttft, itl, scalar(metrics.OutputTokenThroughput, 400*of.throughput*math.Exp(-slow)*math.Exp(0.3*c.noise*c.hazard(rng))),
+			ttft, itl, scalar(metrics.OutputTokenThroughput,
+				400*of.throughput*math.Exp(-slow)*math.Exp(0.3*c.noise*c.hazard(rng))),
 			scalar(metrics.ErrorRate, 0), scalar("completed_request_count", n-cut), share,
 		}}},
 	}
@@ -246,9 +248,15 @@ func drifted(r *decide.Results, _ []system) bool {
 	for i := range r.Cells {
 		medians := r.Cells[i].Full.Values(decide.Key{Tag: metrics.TimeToFirstToken, Stat: "p50"})
 		e.Trials = len(medians)
-		e.Cells = append(e.Cells, verdict.CellEvidence{Label: r.Cells[i].Cell.Short(), OK: len(medians), Medians: medians})
+		e.Cells = append(e.Cells, verdict.CellEvidence{
+			Label: r.Cells[i].Cell.Short(), OK: len(medians),
+			Medians: medians,
+		})
 	}
-	return slices.ContainsFunc(verdict.JudgePlan(&e, nil), func(f verdict.Finding) bool { return f.Check == "drift" && f.Verdict > verdict.Valid })
+	return slices.ContainsFunc(verdict.JudgePlan(&e, nil), func(f verdict.Finding) bool {
+		return f.Check == "drift" &&
+			f.Verdict > verdict.Valid
+	})
 }
 
 func anyBest(r *decide.Results, _ []system) bool {
@@ -284,7 +292,8 @@ func bestIsNot(r *decide.Results, of []system) bool {
 		return false
 	}
 	named := of[r.UnderSLO[0].Cell.Cell.Index]
-	return slices.ContainsFunc(of, func(t system) bool { return t.good >= wanted && t.throughput > named.throughput*1.01 })
+	return slices.ContainsFunc(of,
+		func(t system) bool { return t.good >= wanted && t.throughput > named.throughput*1.01 })
 }
 
 // heldMisses tells whether a cell is called HELD that misses the limits.
@@ -376,7 +385,8 @@ func TestDrawnPlans(t *testing.T) {
 		keep(t, drawnFile, string(b)+"\n")
 	}
 	if len(known) != len(questions) {
-		t.Fatalf("%s has %d questions, there are %d: go test ./internal/sim -run TestDrawnPlans -times 10", drawnFile, len(known), len(questions))
+		t.Fatalf("%s has %d questions, there are %d: go test ./internal/sim -run TestDrawnPlans -times 10", drawnFile,
+			len(known), len(questions))
 	}
 	for i, q := range questions {
 		x := known[i]
@@ -388,7 +398,8 @@ func TestDrawnPlans(t *testing.T) {
 		}
 		if *times < 10 {
 			if got := q.counted(t, 0, drawnFew); got != x.Few {
-				t.Errorf("%s: in %d of the first %d plans %s, %d are recorded: go test ./internal/sim -run TestDrawnPlans -times 10, and read what changed", q.name, got, drawnFew, q.asks, x.Few)
+				t.Errorf("%s: in %d of the first %d plans %s, %d are recorded: go test ./internal/sim -run TestDrawnPlans -times 10, and read what changed",
+					q.name, got, drawnFew, q.asks, x.Few)
 			}
 		}
 	}
@@ -397,7 +408,8 @@ func TestDrawnPlans(t *testing.T) {
 
 // fresh is the number of the first plan that TestFreshDrawnPlans draws; below drawnPlans
 // are those on which the methods were looked at.
-var fresh = flag.Int("fresh", 0, "draw this many plans of each question whose seeds no table has, from plan 1,000,000 + -seed on")
+var fresh = flag.Int("fresh", 0,
+	"draw this many plans of each question whose seeds no table has, from plan 1,000,000 + -seed on")
 
 // freshFrom moves them on.
 var freshFrom = flag.Int("seed", 0, "for -fresh: the number of the first plan, after a million")

@@ -25,7 +25,8 @@ import (
 // theirs asks for AIPerf's files.
 var theirs = schema.Assign("benchmark.artifacts.aiperf", true, schema.Origin{})
 
-var exportAll = flag.Bool("export-all", false, "hold AIPerf's files of every example against those that are exported, not of a few")
+var exportAll = flag.Bool("export-all", false,
+	"hold AIPerf's files of every example against those that are exported, not of a few")
 
 // AIPerf's files that are made of a finished directory are those that would have been
 // written with it, byte for byte: of every load mode, and of examples with records, a
@@ -33,7 +34,8 @@ var exportAll = flag.Bool("export-all", false, "hold AIPerf's files of every exa
 func TestExportIsWhatIsWritten(t *testing.T) {
 	t.Parallel()
 	for _, file := range experimentsIn(t, t.TempDir(), true) {
-		if name := filepath.Base(file); !*exportAll && name != "experiment.yaml" && !slices.Contains([]string{"aiperf-shape.yaml", "records.yaml", "trace.yaml", "ab-one-server.cue"}, name) {
+		if name := filepath.Base(file); !*exportAll && name != "experiment.yaml" &&
+			!slices.Contains([]string{"aiperf-shape.yaml", "records.yaml", "trace.yaml", "ab-one-server.cue"}, name) {
 			continue
 		}
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
@@ -48,7 +50,8 @@ func TestExportIsWhatIsWritten(t *testing.T) {
 			}
 			simulated(theirs)
 			written := filepath.Join(dir, "written")
-			if err := os.Rename(filepath.Join(dir, "results"), written); err != nil { // the same paths stand in the files
+			// the same paths stand in the files
+			if err := os.Rename(filepath.Join(dir, "results"), written); err != nil {
 				t.Fatal(err)
 			}
 			simulated()
@@ -125,7 +128,8 @@ func sameExport(t *testing.T, written, dir string) {
 		}
 		compared++
 		if !bytes.Equal(want, got) {
-			t.Errorf("%s (-written +exported):\n%.2000s", rel, cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")))
+			t.Errorf("%s (-written +exported):\n%.2000s", rel,
+				cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")))
 		}
 		return nil
 	})
@@ -164,7 +168,8 @@ func TestRecheckFindsOtherRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, bad, err := results.Recheck(slow)
-	if err != nil || !slices.ContainsFunc(bad, func(line string) bool { return strings.Contains(line, "metrics: time_to_first_token p50 of run ") }) {
+	if err != nil || !slices.ContainsFunc(bad,
+		func(line string) bool { return strings.Contains(line, "metrics: time_to_first_token p50 of run ") }) {
 		t.Errorf("%q, %v", bad, err)
 	}
 

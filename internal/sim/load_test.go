@@ -70,7 +70,8 @@ func TestOverloadCutOff(t *testing.T) {
 	rep := was.Reports[was.Outcomes[0].Run.ID]
 	o := was.Outcomes[0]
 	if n := int64(len(real)); n != o.OK+o.Cut || o.Cut*10 < n {
-		t.Fatalf("%d requests by the patient client; %d answered and %d cut off by the other, want more than a tenth", n, o.OK, o.Cut)
+		t.Fatalf("%d requests by the patient client; %d answered and %d cut off by the other, want more than a tenth",
+			n, o.OK, o.Cut)
 	}
 	slices.Sort(real)
 	seen := 0
@@ -121,7 +122,8 @@ func TestGoodShareIsARange(t *testing.T) {
 	}
 	t.Logf("%.2f %% are good, said to be %.2f to %.2f %%", 100*share, 100*s.Avg, 100*(s.Avg+s.Open))
 	if share < s.Avg-1e-9 || share > s.Avg+s.Open+1e-9 || share > 0.99 {
-		t.Errorf("%v of the requests were good by the server's log, said to be from %v to %v", share, s.Avg, s.Avg+s.Open)
+		t.Errorf("%v of the requests were good by the server's log, said to be from %v to %v", share, s.Avg,
+			s.Avg+s.Open)
 	}
 }
 
@@ -134,7 +136,10 @@ func TestClosedLoopsAreConsistent(t *testing.T) {
 		for _, cv := range []string{"0.5", "1", "2"} {
 			cells = append(cells, "ttft=40ms&itl=5ms&cv="+cv)
 		}
-		d := design{cells: cells, trials: 1, phase: fmt.Sprintf("type: concurrency, concurrency: %d", n), requests: max(100, 6*n)}
+		d := design{
+			cells: cells, trials: 1, phase: fmt.Sprintf("type: concurrency, concurrency: %d", n),
+			requests: max(100, 6*n),
+		}
 		o := d.run(t)
 		for _, x := range o.Outcomes {
 			rep := o.Reports[x.Run.ID]
@@ -171,10 +176,14 @@ func TestTrends(t *testing.T) {
 	t.Parallel()
 	const words = "ttft=100ms&itl=5ms&cv=0.5&workers=8" // 8 ÷ 0.115 s are 69.6 requests a second
 	at := func(rate float64, requests int) design {
-		return design{cells: []string{words}, trials: 5, requests: requests, phase: fmt.Sprintf("type: poisson, rate: %.1f", rate)}
+		return design{
+			cells: []string{words}, trials: 5, requests: requests,
+			phase: fmt.Sprintf("type: poisson, rate: %.1f", rate),
+		}
 	}
 	n, fired := moving(t, at(62.6, 300), 6**times)
-	if m := most(0.01, n); fired["warmup"] > m || fired["stationary"] > m || fired["drift"] > m || fired["backlog"] > m {
+	if m := most(0.01, n); fired["warmup"] > m || fired["stationary"] > m || fired["drift"] > m ||
+		fired["backlog"] > m {
 		t.Errorf("90 %% of the load: of %d plans %v; want at most %d", n, fired, m)
 	}
 	if n, fired := moving(t, at(90.5, 300), 2**times); fired["stationary"] < n || fired["backlog"] < n {
@@ -220,8 +229,10 @@ func TestPercentilesWithinARunCover(t *testing.T) {
 				continue
 			}
 			usual := given > len(o.Outcomes)/2
-			if stat == "p50" && given < len(o.Outcomes)/3 || given-held > most(0.05, len(o.Outcomes)) || usual && held < given-most(0.1, given) {
-				t.Errorf("%s %s: %d of %d intervals hold the truth, of %d runs", c.name, stat, held, given, len(o.Outcomes))
+			if stat == "p50" && given < len(o.Outcomes)/3 || given-held > most(0.05, len(o.Outcomes)) || usual &&
+				held < given-most(0.1, given) {
+				t.Errorf("%s %s: %d of %d intervals hold the truth, of %d runs", c.name, stat, held, given,
+					len(o.Outcomes))
 			}
 		}
 	}
@@ -244,12 +255,14 @@ func TestOpenLoopsHaveASteadyWindow(t *testing.T) {
 		rate, _ := steady.Get("request_throughput")
 		stretched, _ := full.Get("request_throughput")
 		if steady.Window != "steady" || math.Abs(rate.Avg/c.want-1) > 0.04 {
-			t.Errorf("%s: %.1f requests/s in the %s window, want %v; over all %.1f", c.words, rate.Avg, steady.Window, c.want, stretched.Avg)
+			t.Errorf("%s: %.1f requests/s in the %s window, want %v; over all %.1f", c.words,
+				rate.Avg, steady.Window, c.want, stretched.Avg)
 		}
 		all, _ := full.Get("request_latency")
 		of, _ := steady.Get("request_latency")
 		if of.P99 < 0.99*all.P99 || of.Count < all.Count*8/10 {
-			t.Errorf("%s: p99 %.0f ms of %d in the steady window, %.0f of %d over all", c.words, of.P99, of.Count, all.P99, all.Count)
+			t.Errorf("%s: p99 %.0f ms of %d in the steady window, %.0f of %d over all", c.words, of.P99, of.Count,
+				all.P99, all.Count)
 		}
 	}
 }

@@ -26,7 +26,8 @@ func TestFromIntendedIsOneNumber(t *testing.T) {
 	shown, ok := cell.Headline().Get(key)
 	whole, _ := cell.Full.Get(key)
 	if !ok || cell.Headline().Window() != decide.Steady || shown.Mean == whole.Mean {
-		t.Fatalf("%v over the %s window, %v over all: want two numbers", shown.Mean, cell.Headline().Window(), whole.Mean)
+		t.Fatalf("%v over the %s window, %v over all: want two numbers", shown.Mean, cell.Headline().Window(),
+			whole.Mean)
 	}
 	text := words.Millis(shown.Mean)
 	digits, _, _ := strings.Cut(text, " ")
@@ -39,7 +40,10 @@ func TestFromIntendedIsOneNumber(t *testing.T) {
 		t.Errorf("the notes do not say %s:\n%s", text, said)
 	}
 
-	r := report.Report{Plan: o.Plan, Results: o.Results, Full: &o.Outcomes[0].Summaries[0], Steady: &o.Outcomes[0].Summaries[1]}
+	r := report.Report{
+		Plan: o.Plan, Results: o.Results, Full: &o.Outcomes[0].Summaries[0],
+		Steady: &o.Outcomes[0].Summaries[1],
+	}
 	var screen strings.Builder
 	if err := r.WriteConsole(&screen); err != nil {
 		t.Fatal(err)
@@ -58,9 +62,13 @@ func TestFromIntendedIsOneNumber(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := doc.Cells[0]; got.Window != decide.Steady || got.Metrics[key.Tag][key.Stat].Mean != shown.Mean {
-		t.Errorf("the JSON document has %v over the %s window, want %v", got.Metrics[key.Tag][key.Stat].Mean, got.Window, shown.Mean)
+		t.Errorf("the JSON document has %v over the %s window, want %v", got.Metrics[key.Tag][key.Stat].Mean,
+			got.Window, shown.Mean)
 	}
-	arm := decide.Arm{Name: "a", Cells: []decide.ArmCell{{Label: "one", Judged: sweep.Percentile(400), Runs: o.Outcomes}}}
+	arm := decide.Arm{Name: "a", Cells: []decide.ArmCell{{
+		Label: "one", Judged: sweep.Percentile(400),
+		Runs: o.Outcomes,
+	}}}
 	c, err := decide.Compare(arm, arm, decide.Terms{Primary: []decide.Key{key}})
 	if err != nil || c.Rows[0].Base != shown.Mean {
 		t.Errorf("a comparison (%v) has %v, want %v", err, c.Rows[0].Base, shown.Mean)

@@ -14,7 +14,8 @@ import (
 func closed(slowdown string) design {
 	const words = "ttft=40ms&itl=5ms&cv=0.5"
 	return design{
-		cells: []string{words, words + "&slowdown=" + slowdown}, phase: "type: concurrency, concurrency: 8", requests: 1000, trials: 5,
+		cells: []string{words, words + "&slowdown=" + slowdown}, phase: "type: concurrency, concurrency: 8",
+		requests: 1000, trials: 5,
 		compare: "margin: 0.05",
 	}
 }
@@ -59,7 +60,8 @@ func TestTenPercentSlower(t *testing.T) {
 	t.Logf("%+v", w)
 	for _, k := range []decide.Key{throughput, ttft50} {
 		if n := w.of[k]; n < w.plans-most(0.2, w.plans) || w.primaries != 5 {
-			t.Errorf("%v is WORSE in %d of %d plans, with %d primary metrics; want 80 %% with five", k, n, w.plans, w.primaries)
+			t.Errorf("%v is WORSE in %d of %d plans, with %d primary metrics; want 80 %% with five", k, n, w.plans,
+				w.primaries)
 		}
 	}
 }
@@ -82,7 +84,8 @@ func TestTwoPercentSlower(t *testing.T) {
 		t.Logf("%+v", w)
 		for k, n := range w.of {
 			if n > most(c.share, w.plans) {
-				t.Errorf("%v is WORSE in %d of %d plans, with %d primary metrics; want %.0f %%", k, n, w.plans, w.primaries, 100*c.share)
+				t.Errorf("%v is WORSE in %d of %d plans, with %d primary metrics; want %.0f %%", k, n, w.plans,
+					w.primaries, 100*c.share)
 			}
 		}
 	}
@@ -93,7 +96,10 @@ func TestTwoPercentSlower(t *testing.T) {
 func TestDrift(t *testing.T) {
 	t.Parallel()
 	const words = "ttft=40ms&itl=5ms&cv=0.3"
-	d := design{cells: []string{words, words}, one: true, requests: 100, trials: 6, compare: "margin: 0.05", fresh: true}
+	d := design{
+		cells: []string{words, words}, one: true, requests: 100, trials: 6, compare: "margin: 0.05",
+		fresh: true,
+	}
 	took := 0.0 // by the plan, in s of its own time
 	d.simulate(t, 1, func(c conclusion) {
 		for _, o := range c.outcomes {
@@ -109,7 +115,8 @@ func TestDrift(t *testing.T) {
 	d.simulate(t, 3**times, a.take)
 	t.Logf("%+v", a)
 	if m := most(0.05, a.plans); a.best > m || a.dominated > m || a.told > m {
-		t.Errorf("of %d plans with drift %d have a best cell, %d a dominated one, %d a BETTER or WORSE; want at most %d", a.plans, a.best, a.dominated, a.told, m)
+		t.Errorf("of %d plans with drift %d have a best cell, %d a dominated one, %d a BETTER or WORSE; want at most %d",
+			a.plans, a.best, a.dominated, a.told, m)
 	}
 }
 
@@ -121,7 +128,10 @@ func TestSentinelSeesDrift(t *testing.T) {
 		t.Skip("single runs are enough for the race detector")
 	}
 	const words = "ttft=40ms&itl=5ms&cv=0.3"
-	d := design{cells: []string{words}, phase: "type: concurrency, concurrency: 8", requests: 1000, trials: 2, multi: ", sentinel: true"}
+	d := design{
+		cells: []string{words}, phase: "type: concurrency, concurrency: 8", requests: 1000, trials: 2,
+		multi: ", sentinel: true",
+	}
 	took := 0.0
 	seen := func(d design, plan int) bool {
 		o, err := RunPaced(d.text(plan), scratch(t), d.pace)
@@ -167,8 +177,10 @@ func drifting(seconds float64) string { return fmt.Sprintf("&drift=%.6f", 0.1/se
 func TestEnoughTrialsAreEquivalent(t *testing.T) {
 	t.Parallel()
 	d := design{
-		cells: []string{"ttft=40ms&itl=5ms&cv=0.3&workers=20", "ttft=40ms&itl=5ms&cv=0.3&workers=20"}, phase: "type: poisson, rate: 60",
-		requests: 200, trials: 12, osl: "{mean: 8, stddev: 3}", compare: "margin: 0.05, metrics: [time_to_first_token.p50, inter_token_latency.p50]",
+		cells:    []string{"ttft=40ms&itl=5ms&cv=0.3&workers=20", "ttft=40ms&itl=5ms&cv=0.3&workers=20"},
+		phase:    "type: poisson, rate: 60",
+		requests: 200, trials: 12, osl: "{mean: 8, stddev: 3}",
+		compare: "margin: 0.05, metrics: [time_to_first_token.p50, inter_token_latency.p50]",
 	}
 	equal, plans := 0, 0
 	d.simulate(t, 2**times, func(c conclusion) {

@@ -32,7 +32,10 @@ func TestQuick(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			a := &quick.Ask{URL: "mock:?" + c.words, Model: "demo", Type: "chat", Streams: true, Text: true, Where: c.where, Budget: c.budget}
+			a := &quick.Ask{
+				URL: "mock:?" + c.words, Model: "demo", Type: "chat", Streams: true,
+				Text: true, Where: c.where, Budget: c.budget,
+			}
 			s, spent := server{}, time.Duration(0)
 			carry := func(text []byte) *runner.Result {
 				res := s.find(t, string(text), scratch(t), false, nil)
@@ -60,16 +63,24 @@ func TestQuick(t *testing.T) {
 			}
 			r := res.Report()
 			var b bytes.Buffer
-			what := report.Quick{Server: "mock:", Idle: levels[0], File: filepath.Join("x", "quick.cue"), Chosen: c.where == nil}
+			what := report.Quick{
+				Server: "mock:", Idle: levels[0], File: filepath.Join("x", "quick.cue"),
+				Chosen: c.where == nil,
+			}
 			if err := r.WriteQuick(&b, what); err != nil {
 				t.Fatal(err)
 			}
-			for _, want := range []string{c.says, "When nothing else runs, the first token takes ", "How sure: 95 % intervals, ", "repeat   aiperf run x/quick.cue\n"} {
-				if !strings.Contains(strings.Join(strings.Fields(b.String()), " ")+"\n", strings.Join(strings.Fields(want), " ")) {
+			for _, want := range []string{
+				c.says, "When nothing else runs, the first token takes ",
+				"How sure: 95 % intervals, ", "repeat   aiperf run x/quick.cue\n",
+			} {
+				if !strings.Contains(strings.Join(strings.Fields(b.String()), " ")+"\n",
+					strings.Join(strings.Fields(want), " ")) {
 					t.Errorf("no %q in\n%s", want, b.String())
 				}
 			}
-			again := carry(bytes.Replace(chosen.Text, []byte("name: quick\n"), []byte("name: quick\nrandom_seed: 11\n"), 1)).Search
+			again := carry(bytes.Replace(chosen.Text, []byte("name: quick\n"), []byte("name: quick\nrandom_seed: 11\n"),
+				1)).Search
 			if !holds(again) { // both hold the limit: they overlap
 				t.Errorf("again, limit %g: %+v", c.limit, again)
 			}

@@ -84,7 +84,8 @@ func drawTrial(rng *rand.Rand) trial {
 	}
 	if x.design.requests = x.requests; one(3) {
 		x.design.requests = 0
-		x.phase += fmt.Sprintf(", duration: %.3f, grace_period: %s", length/1000, []string{"0", "0.05", "30"}[rng.IntN(3)])
+		x.phase += fmt.Sprintf(", duration: %.3f, grace_period: %s",
+			length/1000, []string{"0", "0.05", "30"}[rng.IntN(3)])
 	}
 	x.slo = math.Round(answer*(800+2000*rng.Float64())) / 1000
 	x.body = fmt.Sprintf("\n  slos: {request_latency: %.3f}", x.slo)
@@ -146,7 +147,10 @@ func storyOf(t *testing.T, o *Outcome) (s story) {
 		if at != began {
 			t.Fatalf("request %d was sent %d ns after the server got it", id, at-began)
 		}
-		s.all[id] = seen{log[id], int64(rows.Floats["intended_ns"][i]) - began, int64(rows.Floats["admitted_ns"][i]) - began, rows.Texts["status"][i]}
+		s.all[id] = seen{
+			log[id], int64(rows.Floats["intended_ns"][i]) - began,
+			int64(rows.Floats["admitted_ns"][i]) - began, rows.Texts["status"][i],
+		}
 	}
 	if sent != len(log) {
 		t.Fatalf("%d records of requests that were sent, the server logged %d", sent, len(log))
@@ -318,12 +322,14 @@ func lies(x *trial, o *Outcome, s *story) (said []string) {
 	}
 	cell := &o.Results.Cells[0]
 	for _, g := range cell.Gates {
-		if rate := numbers[metrics.ErrorRate+".avg"]; g.State == decide.Held && rate > 0.02 || g.State == decide.Missed && rate <= 0.02 {
+		if rate := numbers[metrics.ErrorRate+".avg"]; g.State == decide.Held &&
+			rate > 0.02 || g.State == decide.Missed && rate <= 0.02 {
 			lie("the gate of 2 %% is %s, the truth is %v", g.State, rate)
 		}
 	}
 	for _, l := range cell.SLOs {
-		if share := numbers[metrics.GoodRequestFraction+".avg"]; l.State == decide.Held && share < wanted || l.State == decide.Missed && share >= wanted {
+		if share := numbers[metrics.GoodRequestFraction+".avg"]; l.State == decide.Held && share < wanted ||
+			l.State == decide.Missed && share >= wanted {
 			lie("the limits are %s, %v of the requests kept them", l.State, share)
 		}
 	}
@@ -374,8 +380,10 @@ func TestSentencesHold(t *testing.T) {
 			over[x.load < 1] = c
 		}
 	}
-	t.Logf("%d VALID, %d not; %d clients stood still; overload said of %v of long runs at 130 %% and more, of %v at 90 %% and less", valid, doubted, late, over[false], over[true])
+	t.Logf("%d VALID, %d not; %d clients stood still; overload said of %v of long runs at 130 %% and more, of %v at 90 %% and less",
+		valid, doubted, late, over[false], over[true])
 	if up, down := over[true], over[false]; up[0] > most(0.03, up[1]) || down[1]-down[0] > most(0.05, down[1]) {
-		t.Errorf("overload is said of %d of %d long runs at 130 %% and more, and of %d of %d at 90 %% and less", down[0], down[1], up[0], up[1])
+		t.Errorf("overload is said of %d of %d long runs at 130 %% and more, and of %d of %d at 90 %% and less",
+			down[0], down[1], up[0], up[1])
 	}
 }

@@ -55,7 +55,10 @@ func (w *world) look() {
 			continue // it has none
 		}
 		sample := func(metric, labels, kind string, v float64) {
-			w.plan.tell(telemetry.Sample{At: w.now, Source: name, Collector: "server", Metric: metric, Labels: labels, Kind: kind, Value: v})
+			w.plan.tell(telemetry.Sample{
+				At: w.now, Source: name, Collector: "server", Metric: metric, Labels: labels,
+				Kind: kind, Value: v,
+			})
 		}
 		for _, f := range page.Families {
 			for _, v := range f.Values {

@@ -58,7 +58,8 @@ func TestScreensAreShort(t *testing.T) {
 		for _, width := range widths {
 			s := o.screen(t, width)
 			short(t, s, 20, width)
-			if first, _, _ := strings.Cut(s, "\n"); !strings.HasPrefix(first, "candidate is faster than baseline in 4 of 4 workloads: BETTER") {
+			if first, _, _ := strings.Cut(s, "\n"); !strings.HasPrefix(first,
+				"candidate is faster than baseline in 4 of 4 workloads: BETTER") {
 				t.Errorf("the first line is %s", first)
 			}
 			if strings.Contains(s, "not decided") || strings.Contains(s, "p50 and") {
@@ -76,7 +77,8 @@ func TestScreensAreShort(t *testing.T) {
 			}
 			for _, width := range widths {
 				lines := 16
-				if r := o.Report(); len(r.Doubts)+len(r.Notices) > 0 { // a finding, or what replay has to say, takes lines of its own
+				// a finding, or what replay has to say, takes lines of its own
+				if r := o.Report(); len(r.Doubts)+len(r.Notices) > 0 {
 					lines = 20
 				}
 				short(t, o.screen(t, width), lines, width)
@@ -88,7 +90,10 @@ func TestScreensAreShort(t *testing.T) {
 		t.Parallel()
 		var arms [2]decide.Arm
 		for i, server := range []string{"ttft=32ms&itl=4ms&cv=0.1", "ttft=36ms&itl=4ms&cv=0.1"} {
-			o := design{cells: []string{server}, trials: 5, requests: 100, phase: "type: concurrency, concurrency: 4"}.run(t)
+			o := design{
+				cells: []string{server}, trials: 5, requests: 100,
+				phase: "type: concurrency, concurrency: 4",
+			}.run(t)
 			system, err := results.Read(o.Dir)
 			if err != nil {
 				t.Fatal(err)
@@ -127,7 +132,8 @@ func TestScreensAreShort(t *testing.T) {
 			if width == 80 && !strings.Contains(strings.Join(strings.Fields(s), " "), "report.html (more columns)") {
 				t.Errorf("columns are left out without a word:\n%s", s)
 			}
-			if !strings.HasPrefix(s, "Best throughput within the limits") || !strings.Contains(s, "  ✗ TTFT p99 < 120 ms") {
+			if !strings.HasPrefix(s, "Best throughput within the limits") ||
+				!strings.Contains(s, "  ✗ TTFT p99 < 120 ms") {
 				t.Errorf("no answer in the first line, or no gate that is missed:\n%s", s)
 			}
 		}
@@ -162,7 +168,10 @@ gates: ["time_to_first_token.p99 < 120", "error_rate == 0"]
 // percentiles are certain, not how independent the requests happened to be.
 func TestTrustFollowsFromThePlan(t *testing.T) {
 	t.Parallel()
-	for requests, want := range map[int]string{200: ", enough for p50 and p90; uncertain: p99", 700: ", enough for p50 and p90; uncertain: p99", 1200: ", enough for p50, p90 and p99"} {
+	for requests, want := range map[int]string{
+		200: ", enough for p50 and p90; uncertain: p99",
+		700: ", enough for p50 and p90; uncertain: p99", 1200: ", enough for p50, p90 and p99",
+	} {
 		worth := map[bool]int{}
 		for seed := range 4 {
 			o, err := Run(fmt.Sprintf(strings.Replace(single, "cv=0.8", fmt.Sprintf("cv=0.2&seed=%d", seed), 1),
@@ -185,7 +194,8 @@ func TestTrustFollowsFromThePlan(t *testing.T) {
 // The counts on the screen of a run are of the same requests, and add up.
 func TestCountsOfGoodputAddUp(t *testing.T) {
 	t.Parallel()
-	o, err := Run(fmt.Sprintf(strings.Replace(single, "cv=0.8", "cv=0.8&error_rate=0.1", 1), "{name: default, type: synthetic, entries: 64, prompts: {isl: 8, osl: 4}}", "type: poisson, rate: 60, requests: 300")+
+	o, err := Run(fmt.Sprintf(strings.Replace(single, "cv=0.8", "cv=0.8&error_rate=0.1", 1),
+		"{name: default, type: synthetic, entries: 64, prompts: {isl: 8, osl: 4}}", "type: poisson, rate: 60, requests: 300")+
 		"  slos: {time_to_first_token: 40, inter_token_latency: 6}\n", scratch(t))
 	if err != nil {
 		t.Fatal(err)
@@ -200,10 +210,12 @@ func TestCountsOfGoodputAddUp(t *testing.T) {
 		n, _ := strconv.Atoi(m[i])
 		sum += n
 	}
-	if !strings.Contains(s, "demo at mock:?ttft=40ms&itl=5ms&cv=0.8&") { // a screen with a finding is folded, its address clipped
+	// a screen with a finding is folded, its address clipped
+	if !strings.Contains(s, "demo at mock:?ttft=40ms&itl=5ms&cv=0.8&") {
 		t.Errorf("the address has lost its options:\n%s", s)
 	}
-	if met, _ := strconv.Atoi(m[1]); sum != 300 || m[2] != strings.TrimSuffix(words.Percent(float64(met)/300), " %") || !strings.Contains(s, "Errors           "+m[5]+" of 300\n") {
+	if met, _ := strconv.Atoi(m[1]); sum != 300 || m[2] != strings.TrimSuffix(words.Percent(float64(met)/300), " %") ||
+		!strings.Contains(s, "Errors           "+m[5]+" of 300\n") {
 		t.Errorf("the counts make %d of 300, or are not those of the share or of the errors:\n%s", sum, s)
 	}
 }

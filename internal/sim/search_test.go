@@ -45,7 +45,9 @@ search: {path: %s, %s}
 }
 
 // find carries out a search against a server, told of each step. resume goes on in dir.
-func (s server) find(t *testing.T, text, dir string, resume bool, see func(runner.Step), set ...schema.Assignment) *runner.Result {
+func (s server) find(
+	t *testing.T, text, dir string, resume bool, see func(runner.Step), set ...schema.Assignment,
+) *runner.Result {
 	t.Helper()
 	file := filepath.Join(dir, fileName)
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
@@ -65,7 +67,8 @@ func (s server) find(t *testing.T, text, dir string, resume bool, see func(runne
 		worlds.Dead = func(string, int) bool { return s.dead(load, index) }
 	}
 	res, err := runner.Run(context.Background(), context.Background(), plan, runner.Options{
-		Dir: filepath.Join(dir, "results"), Resume: resume, Source: []byte(text), SourceName: file, SourceEnding: ".yaml", Version: "simulation",
+		Dir: filepath.Join(dir, "results"), Resume: resume, Source: []byte(text), SourceName: file,
+		SourceEnding: ".yaml", Version: "simulation",
 		Driver: onerun.Simulated{World: worlds.Open},
 		Notify: func(x runner.Step) {
 			if index = x.Index; len(x.Run.Cell.Point) > 0 {
@@ -118,7 +121,8 @@ func TestSearchOutcomes(t *testing.T) {
 			says: []string{"Not monotone: concurrency 8 holds, 16 fails, 32 holds again\n"}, code: diag.Invalid,
 		},
 		{
-			name: "stays slow after its first overload", server: server{words: fast, pace: func() func(float64, int) float64 {
+			name: "stays slow after its first overload",
+			server: server{words: fast, pace: func() func(float64, int) float64 {
 				slow := false
 				return func(load float64, _ int) float64 {
 					if slow = slow || load > 12; slow && load > 6 {
@@ -127,7 +131,10 @@ func TestSearchOutcomes(t *testing.T) {
 					return 1
 				}
 			}()},
-			says: []string{"concurrency 6 holds, 7 fails ", "8 held in one run and failed in another: the server may not come back from more"}, code: diag.OK,
+			says: []string{
+				"concurrency 6 holds, 7 fails ",
+				"8 held in one run and failed in another: the server may not come back from more",
+			}, code: diag.OK,
 		},
 		{
 			name: "dies", server: server{words: fast, dead: func() func(float64, int) bool {
@@ -141,7 +148,8 @@ func TestSearchOutcomes(t *testing.T) {
 		},
 		{
 			name: "rejects with 429 above a rate", server: server{words: fast + "&rate_limit=20"},
-			path: "rate", requests: 2000, phase: "type: constant, rate: 1", more: `range: [1, 256], where: ["time_to_first_token < 100"], resolution: 0.1`,
+			path: "rate", requests: 2000, phase: "type: constant, rate: 1",
+			more: `range: [1, 256], where: ["time_to_first_token < 100"], resolution: 0.1`,
 			says: []string{"rate 20.75 holds, 22.63 fails; the limit is most likely ", "rate_limited"}, code: diag.OK,
 		},
 		{
@@ -177,17 +185,24 @@ func TestSearchOutcomes(t *testing.T) {
 		{
 			name: "a knee", server: server{words: fast + "&workers=8"},
 			more: `find: knee, range: [1, 64], budget: {probes: 30}`,
-			says: []string{"The knee is at concurrency ", ": throughput and latency bend there\n", "The Universal Scalability Law does not fit: "}, code: diag.OK,
+			says: []string{
+				"The knee is at concurrency ", ": throughput and latency bend there\n",
+				"The Universal Scalability Law does not fit: ",
+			}, code: diag.OK,
 		},
 		{
 			name: "a knee beyond the range", server: server{words: fast},
 			more: `find: knee, range: [1, 64], budget: {probes: 30}`,
-			says: []string{"The knee lies above concurrency 64: the throughput still grows there\n", "Universal Scalability Law: 18."}, code: diag.Invalid,
+			says: []string{
+				"The knee lies above concurrency 64: the throughput still grows there\n",
+				"Universal Scalability Law: 18.",
+			}, code: diag.Invalid,
 		},
 		{
 			name: "too close to tell", server: server{words: fast + "&cv=0.6&seed=3"},
 			more: `range: [1, 8], where: ["time_to_first_token < 85"], share: 0.95`,
-			says: []string{"no load is shown to hold, and no load is shown to fail; loads between are too\n"}, code: diag.Invalid,
+			says: []string{"no load is shown to hold, and no load is shown to fail; loads between are too\n"},
+			code: diag.Invalid,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -234,7 +249,8 @@ func historyOf(res *runner.Result) (steps []step) {
 func TestSearchKilled(t *testing.T) {
 	t.Parallel()
 	s := server{words: "ttft=40ms&itl=5ms&workers=4&queue=8"}
-	text := searchText(s.words, "concurrency", "type: concurrency", `range: [1, 64], where: ["time_to_first_token < 100"], share: 0.9, budget: {probes: 40}`, 60)
+	text := searchText(s.words, "concurrency", "type: concurrency",
+		`range: [1, 64], where: ["time_to_first_token < 100"], share: 0.9, budget: {probes: 40}`, 60)
 	whole := s.find(t, text, scratch(t), false, nil)
 	want, n := historyOf(whole), len(whole.Outcomes)
 	if whole.Search.Outcome != search.Bracketed || n < 8 {
@@ -273,7 +289,8 @@ func TestSearchKilled(t *testing.T) {
 		if done := (kill + 1) / 2; again != n-done {
 			t.Errorf("killed at step %d: %d of %d probes were done, %d were made after it", kill, done, n, again)
 		}
-		if res.ExitCode() != whole.ExitCode() || res.Search.Holds.Load != whole.Search.Holds.Load || res.Search.Fails.Load != whole.Search.Fails.Load {
+		if res.ExitCode() != whole.ExitCode() || res.Search.Holds.Load != whole.Search.Holds.Load ||
+			res.Search.Fails.Load != whole.Search.Fails.Load {
 			t.Errorf("killed at step %d: %+v", kill, res.Search)
 		}
 	}
@@ -290,7 +307,8 @@ func leave(t *testing.T, results, run string) {
 	}
 	dir := "profile_runs/trial_0001/half"
 	_, err = fmt.Fprintf(f, "{\"event\":\"start\",\"time\":\"2026-11-24T00:00:00Z\",\"run\":%q,\"cell\":%q,\"attempt\":1,\"dir\":%q}\n{\"event\":\"do", run, id, dir)
-	err = errors.Join(err, f.Close(), os.MkdirAll(filepath.Join(results, dir), 0o755), os.WriteFile(filepath.Join(results, dir, resultdir.StreamName), []byte("ARROW1"), 0o644))
+	err = errors.Join(err, f.Close(), os.MkdirAll(filepath.Join(results, dir), 0o755),
+		os.WriteFile(filepath.Join(results, dir, resultdir.StreamName), []byte("ARROW1"), 0o644))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +320,8 @@ func TestSearchBudget(t *testing.T) {
 	t.Parallel()
 	s := server{words: "ttft=40ms&itl=5ms&workers=4&queue=8"}
 	text := func(budget string) string {
-		return searchText(s.words, "concurrency", "type: concurrency", `range: [1, 64], where: ["time_to_first_token < 100"], share: 0.9, budget: {`+budget+`}`, 60)
+		return searchText(s.words, "concurrency", "type: concurrency",
+			`range: [1, 64], where: ["time_to_first_token < 100"], share: 0.9, budget: {`+budget+`}`, 60)
 	}
 	whole := s.find(t, text("probes: 40"), scratch(t), false, nil)
 	n := len(whole.Outcomes)
@@ -314,7 +333,8 @@ func TestSearchBudget(t *testing.T) {
 		}
 		if k < n {
 			res = s.find(t, text("probes: 40"), dir, true, nil)
-			if a := res.Search; a.Outcome != search.Bracketed || a.Holds.Load != whole.Search.Holds.Load || a.Fails.Load != whole.Search.Fails.Load || len(res.Outcomes) > n+2 {
+			if a := res.Search; a.Outcome != search.Bracketed || a.Holds.Load != whole.Search.Holds.Load ||
+				a.Fails.Load != whole.Search.Fails.Load || len(res.Outcomes) > n+2 {
 				t.Errorf("after a budget of %d: %s of %d probes", k, a.Outcome, len(res.Outcomes))
 			}
 		}
@@ -326,7 +346,8 @@ func TestSearchBudget(t *testing.T) {
 			all, last = all+o.Took, o.Took
 		}
 		if all-last >= budget || res.Search.Outcome == search.Spent && all < budget-last {
-			t.Errorf("a budget of %s: %s in %d probes, the last one %s, %s", budget, all, len(res.Outcomes), last, res.Search.Outcome)
+			t.Errorf("a budget of %s: %s in %d probes, the last one %s, %s", budget, all, len(res.Outcomes), last,
+				res.Search.Outcome)
 		}
 	}
 }

@@ -67,8 +67,10 @@ func runFile(file, dir string, worlds *Worlds, set ...schema.Assignment) (*Outco
 		driver = scraped{onerun.Simulated{World: worlds.Open}, worlds}
 	}
 	res, err := runner.Run(context.Background(), context.Background(), plan, runner.Options{
-		Dir: filepath.Join(dir, "results"), Source: text, SourceName: file, SourceEnding: filepath.Ext(file), Version: "simulation", Driver: driver,
-		AIPerf: plan.Cells[0].Resolved.Benchmark.Artifacts.AIPerf != nil && *plan.Cells[0].Resolved.Benchmark.Artifacts.AIPerf,
+		Dir: filepath.Join(dir, "results"), Source: text, SourceName: file, SourceEnding: filepath.Ext(file),
+		Version: "simulation", Driver: driver,
+		AIPerf: plan.Cells[0].Resolved.Benchmark.Artifacts.AIPerf != nil &&
+			*plan.Cells[0].Resolved.Benchmark.Artifacts.AIPerf,
 	})
 	if err != nil {
 		return nil, err

@@ -53,7 +53,8 @@ func (d *design) text(plan int) string {
 		if d.one {
 			seed = plan * 100
 		}
-		cells = append(cells, fmt.Sprintf("{label: c%02d, url: \"mock:?%s&seed=%d\", headers: {X-Cell: c%02d}}", i, c, seed, i))
+		cells = append(cells, fmt.Sprintf("{label: c%02d, url: \"mock:?%s&seed=%d\", headers: {X-Cell: c%02d}}", i, c,
+			seed, i))
 	}
 	phase := d.phase
 	if phase == "" {
@@ -138,7 +139,10 @@ func part(o *Outcome, short *sweep.Plan, g int) conclusion {
 			continue
 		}
 		rep := o.Reports[x.Run.ID]
-		i := slices.IndexFunc(short.Runs, func(r sweep.Run) bool { return r.Cell.Index == x.Run.Cell.Index && r.Trial == trial })
+		i := slices.IndexFunc(short.Runs, func(r sweep.Run) bool {
+			return r.Cell.Index == x.Run.Cell.Index &&
+				r.Trial == trial
+		})
 		x.Run, x.Taints = short.Runs[i], verdict.Taints(rep.Findings)
 		c.outcomes, c.verdicts = append(c.outcomes, x), append(c.verdicts, rep.Verdict)
 		cell := &cells[x.Run.Cell.Index]
@@ -148,7 +152,8 @@ func part(o *Outcome, short *sweep.Plan, g int) conclusion {
 			cell.Shifts = append(cell.Shifts, *rep.HalfShift)
 		}
 		if x.Backlog != nil {
-			cell.Backlogs, cell.BacklogLimit = append(cell.Backlogs, x.Backlog.Share), max(cell.BacklogLimit, x.Backlog.Limit)
+			cell.Backlogs, cell.BacklogLimit = append(cell.Backlogs, x.Backlog.Share),
+				max(cell.BacklogLimit, x.Backlog.Limit)
 		}
 		if s, ok := x.Summaries[0].Get("request_latency"); ok {
 			cell.Medians = append(cell.Medians, s.P50)
@@ -239,7 +244,8 @@ func most(p float64, n int) int {
 // or WORSE in at most one plan of twenty.
 func TestSameServer(t *testing.T) {
 	t.Parallel()
-	const calm, noisy = "ttft=40ms&itl=5ms&cv=0.3", "ttft=40ms&itl=5ms&cv=0.3&ar=0.98" // values of the same distribution; a run's mean varies ten times as much
+	// values of the same distribution; a run's mean varies ten times as much
+	const calm, noisy = "ttft=40ms&itl=5ms&cv=0.3", "ttft=40ms&itl=5ms&cv=0.3&ar=0.98"
 	cells := func(n int, odd string) []string {
 		list := []string{odd}
 		for range n - 1 {
@@ -273,7 +279,8 @@ func TestSameServer(t *testing.T) {
 			c.simulate(t, c.plans**times, a.take)
 			t.Logf("%+v", a)
 			if m := most(0.05, a.plans); a.best > m || a.dominated > m || a.told > m {
-				t.Errorf("of %d plans %d have a best cell, %d a dominated one, %d a BETTER or WORSE; want at most %d", a.plans, a.best, a.dominated, a.told, m)
+				t.Errorf("of %d plans %d have a best cell, %d a dominated one, %d a BETTER or WORSE; want at most %d",
+					a.plans, a.best, a.dominated, a.told, m)
 			}
 			if a.doubted > most(0.01, a.plans) {
 				t.Errorf("of %d plans %d are not VALID", a.plans, a.doubted)

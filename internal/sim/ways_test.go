@@ -100,7 +100,8 @@ func drawWords(rng *rand.Rand) []string {
 		}
 		return words
 	}
-	server := "mock:?ttft=" + one("3ms", "12ms") + "&itl=1ms&cv=" + one("0", "0.4") + "&osl_cv=" + one("0", "0.5") + one("", "&workers=3", "&workers=3&queue=1")
+	server := "mock:?ttft=" + one("3ms", "12ms") + "&itl=1ms&cv=" + one("0", "0.4") + "&osl_cv=" + one("0",
+		"0.5") + one("", "&workers=3", "&workers=3&queue=1")
 	if rng.IntN(5) == 0 {
 		server = "mock:?step=2ms&batch=2" // in each step
 	}
@@ -120,7 +121,8 @@ func drawWords(rng *rand.Rand) []string {
 	case 0:
 		words = append(words, "--concurrency", several)
 	case 1:
-		words = append(words, "--request-rate", one("80", "60,150"), "--arrival-pattern", one("constant", "poisson", "gamma"))
+		words = append(words, "--request-rate", one("80", "60,150"),
+			"--arrival-pattern", one("constant", "poisson", "gamma"))
 	default:
 		words = append(words, "--request-rate", "120", "--concurrency", several, "--on-cap", one("queue", "skip"))
 	}
@@ -130,7 +132,8 @@ func drawWords(rng *rand.Rand) []string {
 	}
 	if trials > 1 {
 		words = append(words, maybe("--no-profile-run-disable-warmup-after-first")...)
-		words = append(words, maybe("--convergence-metric", "request_latency", "--convergence-mode", "cv", "--convergence-threshold", "0.5", "--set", "multi_run.convergence.min_runs=2")...)
+		words = append(words, maybe("--convergence-metric", "request_latency", "--convergence-mode", "cv",
+			"--convergence-threshold", "0.5", "--set", "multi_run.convergence.min_runs=2")...)
 	}
 	return words
 }
@@ -171,7 +174,8 @@ func (w *ways) fromFile() *sweep.Plan {
 // others takes the other ways.
 func (w *ways) others(rng *rand.Rand) {
 	file := w.fromFile()
-	if diff := cmp.Diff(w.plan.Lock(), file.Lock(), cmpopts.IgnoreFields(w.plan.Lock().Cells[0], "Benchmark")); diff != "" {
+	if diff := cmp.Diff(w.plan.Lock(), file.Lock(),
+		cmpopts.IgnoreFields(w.plan.Lock().Cells[0], "Benchmark")); diff != "" {
 		w.Fatalf("%v\nby flags and from the file (-flags +file):\n%s", w.words, diff)
 	}
 	w.carryOut("file", file, &watchedDriver{}, false)
@@ -188,7 +192,8 @@ func (w *ways) compare() {
 		w.Fatalf("%v: nothing was sent, or not in each of the ways %v", w.words, w.made)
 	}
 	for _, name := range w.made[1:] {
-		if diff := cmp.Diff(want, w.tables(name), cmpopts.EquateNaNs(), cmpopts.IgnoreFields(sinks.TableRows{}, "Fields")); diff != "" {
+		if diff := cmp.Diff(want, w.tables(name), cmpopts.EquateNaNs(),
+			cmpopts.IgnoreFields(sinks.TableRows{}, "Fields")); diff != "" {
 			w.Errorf("aiperf profile %s\n%s (-by flags +so):\n%.3000s", strings.Join(w.words, " "), name, diff)
 		}
 	}
@@ -223,7 +228,10 @@ func (w *ways) again(name string, d *watchedDriver) {
 }
 
 func (w *ways) options(name string, d onerun.Driver, resume bool) runner.Options {
-	return runner.Options{Dir: filepath.Join(w.dir, name), Resume: resume, SourceName: w.file, Version: "simulation", Driver: d, AIPerf: w.theirs}
+	return runner.Options{
+		Dir: filepath.Join(w.dir, name), Resume: resume, SourceName: w.file,
+		Version: "simulation", Driver: d, AIPerf: w.theirs,
+	}
 }
 
 // carryOut leaves the results of a plan.
@@ -274,7 +282,9 @@ type watchedDriver struct {
 var errEnded = errors.New("ended by the test")
 
 // contexts are the arguments of runner.Run.
-func (d *watchedDriver) contexts(plan *sweep.Plan, opt runner.Options) (issue, hard context.Context, _ *sweep.Plan, _ runner.Options) {
+func (d *watchedDriver) contexts(
+	plan *sweep.Plan, opt runner.Options,
+) (issue, hard context.Context, _ *sweep.Plan, _ runner.Options) {
 	d.dir = opt.Dir
 	hard, d.kill = context.WithCancelCause(context.Background())
 	issue, d.interrupt = context.WithCancelCause(hard)
@@ -285,7 +295,9 @@ func (d *watchedDriver) contexts(plan *sweep.Plan, opt runner.Options) (issue, h
 func (d *watchedDriver) Network() bool { return false }
 
 // Drive carries out one run.
-func (d *watchedDriver) Drive(issue, hard context.Context, run *onerun.Opened, s *onerun.Session) (*onerun.Result, error) {
+func (d *watchedDriver) Drive(
+	issue, hard context.Context, run *onerun.Opened, s *onerun.Session,
+) (*onerun.Result, error) {
 	d.runs++
 	d.at(moment{run: d.runs})
 	if d.specs {

@@ -42,7 +42,10 @@ type asked struct {
 // found tells whether a check over the plan is past its limit.
 func found(check string) func(c conclusion) bool {
 	return func(c conclusion) bool {
-		return slices.ContainsFunc(c.plan, func(f verdict.Finding) bool { return f.Check == check && f.Verdict > verdict.Valid })
+		return slices.ContainsFunc(c.plan, func(f verdict.Finding) bool {
+			return f.Check == check &&
+				f.Verdict > verdict.Valid
+		})
 	}
 }
 
@@ -76,7 +79,8 @@ var slower = []asked{
 
 // circumstancesOf are the scenarios.
 func circumstancesOf() []circumstance {
-	const calm, queue = "ttft=40ms&itl=5ms&cv=0.3", "ttft=40ms&itl=5ms&cv=0.3&workers=8" // 8 ÷ 55 ms are 145 requests a second
+	// 8 ÷ 55 ms are 145 requests a second
+	const calm, queue = "ttft=40ms&itl=5ms&cv=0.3", "ttft=40ms&itl=5ms&cv=0.3&workers=8"
 	same := func(words string, n int, phase string, requests int) design {
 		d := design{trials: 5, requests: requests, phase: phase, compare: "margin: 0.05"}
 		for range n {

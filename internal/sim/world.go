@@ -234,7 +234,8 @@ type flight struct {
 // Start sends x: it arrives at once.
 func (w *world) Start(x *transport.Exchange) {
 	x.Sent, x.WriteEnd, x.FirstByte, x.End, x.CancelAsked = w.now, w.now, record.None, record.None, record.None
-	x.DNS, x.Dial, x.TLS, x.Connecting, x.Reused, x.Status = record.None, record.None, record.None, record.None, true, record.OK
+	x.DNS, x.Dial, x.TLS, x.Connecting, x.Reused, x.Status = record.None, record.None, record.None, record.None, true,
+		record.OK
 	x.HTTPStatus, x.ReceiveLag, x.BytesSent, x.BytesReceived = record.None, math.NaN(), int64(len(x.Body)), 0
 	x.Payload, x.Events, x.Streamed = nil, nil, false
 	f := &flight{world: w, x: x}
@@ -338,7 +339,8 @@ func (f *flight) event(data []byte, isError bool) error {
 	x, from := f.x, len(f.x.Payload)
 	x.Payload = append(x.Payload, data...)
 	x.Events = append(x.Events, transport.Event{
-		Start: int32(from), End: int32(len(x.Payload)), At: f.world.now, Low: f.world.now, SameRead: f.inRead > 0, Error: isError,
+		Start: int32(from), End: int32(len(x.Payload)), At: f.world.now, Low: f.world.now, SameRead: f.inRead > 0,
+		Error: isError,
 	})
 	f.inRead++
 	if x.OnEvent != nil {

@@ -55,7 +55,8 @@ func TestLevelCovers(t *testing.T) {
 			}, c.truth)
 			t.Logf("%s, %d trials: %.1f %% covered", c.name, n, 100*in)
 			if in < .93 || in > .985 || math.Abs(below-above) > .02 {
-				t.Errorf("%s, %d trials: %.1f %% covered, %.1f %% below, %.1f %% above; want 93 to 98 %%, even on both sides", c.name, n, 100*in, 100*below, 100*above)
+				t.Errorf("%s, %d trials: %.1f %% covered, %.1f %% below, %.1f %% above; want 93 to 98 %%, even on both sides",
+					c.name, n, 100*in, 100*below, 100*above)
 			}
 		}
 	}
@@ -90,7 +91,8 @@ func TestShareAndCountCover(t *testing.T) {
 				}, share)
 				t.Logf("share %g, design effect %g, %d trials: %.1f %% covered", share, effect, n, 100*in)
 				if in < .93 {
-					t.Errorf("share %g, design effect %g, %d trials: %.1f %% covered, want 93 %%", share, effect, n, 100*in)
+					t.Errorf("share %g, design effect %g, %d trials: %.1f %% covered, want 93 %%", share, effect, n,
+						100*in)
 				}
 			}
 			rng := rand.New(rand.NewPCG(uint64(n), uint64(100*effect)))
@@ -185,7 +187,8 @@ func TestPercentileIntervalsCover(t *testing.T) {
 		}},
 		{"queue at 70 %", func(r *rand.Rand, x []float64) { queue(r, x, r.ExpFloat64) }},
 		{"queue at 70 %, cv 0.5", func(r *rand.Rand, x []float64) {
-			queue(r, x, func() float64 { return math.Exp(math.Sqrt(math.Log(1.25))*r.NormFloat64() - math.Log(1.25)/2) })
+			v := math.Log(1.25)
+			queue(r, x, func() float64 { return math.Exp(math.Sqrt(v)*r.NormFloat64() - v/2) })
 		}},
 	} {
 		rng := rand.New(rand.NewPCG(7, uint64(i)))
@@ -214,12 +217,15 @@ func TestPercentileIntervalsCover(t *testing.T) {
 				}
 			}
 			for q, g := range given {
-				t.Logf("%s, %d values, p%g: %d of %d intervals hold the truth, %d runs", c.name, n, 100*q, held[q], g, runs)
+				t.Logf("%s, %d values, p%g: %d of %d intervals hold the truth, %d runs", c.name, n, 100*q, held[q], g,
+					runs)
 				if g-held[q] > runs/20 || g > runs/2 && float64(held[q]) < .9*float64(g) {
-					t.Errorf("%s, %d values, p%g: %d of %d intervals hold the truth, in %d runs", c.name, n, 100*q, held[q], g, runs)
+					t.Errorf("%s, %d values, p%g: %d of %d intervals hold the truth, in %d runs", c.name, n, 100*q,
+						held[q], g, runs)
 				}
 			}
-			if c.name == "iid" && (given[.5] < runs || given[.9] < runs*95/100 || n == 2000 && given[.99] < runs*95/100) {
+			if c.name == "iid" && (given[.5] < runs || given[.9] < runs*95/100 || n == 2000 &&
+				given[.99] < runs*95/100) {
 				t.Errorf("independent values have intervals in %v of %d runs", given, runs)
 			}
 		}
@@ -259,7 +265,8 @@ func TestDesignEffect(t *testing.T) {
 		}
 		return sum
 	}
-	if alone, alike := mean(0), mean(0.8); alone > 1.3 || alike < 5 || alike > 10 { // (1+0.8)/(1−0.8) = 9, less what reaches over batches of 40
+	// (1+0.8)/(1−0.8) = 9, less what reaches over batches of 40
+	if alone, alike := mean(0), mean(0.8); alone > 1.3 || alike < 5 || alike > 10 {
 		t.Errorf("independent %.2f, want 1 to 1.3; correlated by 0.8 %.2f, want 5 to 10", alone, alike)
 	}
 	for _, x := range [][]bool{nil, make([]bool, 19), make([]bool, 400)} {
@@ -267,7 +274,8 @@ func TestDesignEffect(t *testing.T) {
 			t.Errorf("%d of one kind: %g", len(x), d)
 		}
 	}
-	wide, of := stats.Share([]stats.Tally{{Hits: 360, Of: 400, Effect: 4}}, 0.95), stats.Share([]stats.Tally{{Hits: 90, Of: 100}}, 0.95)
+	wide, of := stats.Share([]stats.Tally{{Hits: 360, Of: 400, Effect: 4}}, 0.95),
+		stats.Share([]stats.Tally{{Hits: 90, Of: 100}}, 0.95)
 	if wide.Low != of.Low || wide.High != of.High {
 		t.Errorf("360 of 400 with an effect of 4: %v to %v, 90 of 100: %v to %v", wide.Low, wide.High, of.Low, of.High)
 	}

@@ -37,13 +37,19 @@ func TestScale(t *testing.T) {
 		return lambda * n / (1 + sigma*(n-1) + kappa*n*(n-1))
 	}
 	loads := []float64{1, 2, 4, 8, 16, 32, 64}
-	for _, c := range []struct{ lambda, sigma, kappa float64 }{{12, 0.02, 0.0004}, {3, 0, 0.001}, {5, 0.2, 0}, {7, 0, 0}} {
+	for _, c := range []struct{ lambda, sigma, kappa float64 }{
+		{12, 0.02, 0.0004},
+		{3, 0, 0.001},
+		{5, 0.2, 0},
+		{7, 0, 0},
+	} {
 		var x []float64
 		for _, n := range loads {
 			x = append(x, law(n, c.lambda, c.sigma, c.kappa))
 		}
 		s, ok := stats.Scale(loads, x)
-		if !ok || math.Abs(s.Lambda.Value/c.lambda-1) > 1e-9 || math.Abs(s.Sigma.Value-c.sigma) > 1e-9 || math.Abs(s.Kappa.Value-c.kappa) > 1e-9 || s.Residual > 1e-9 {
+		if !ok || math.Abs(s.Lambda.Value/c.lambda-1) > 1e-9 || math.Abs(s.Sigma.Value-c.sigma) > 1e-9 ||
+			math.Abs(s.Kappa.Value-c.kappa) > 1e-9 || s.Residual > 1e-9 {
 			t.Errorf("%+v: %+v", c, s)
 			continue
 		}
@@ -82,7 +88,11 @@ func TestScale(t *testing.T) {
 			t.Errorf("the interval of %s holds it in %d of %d", name, k, times)
 		}
 	}
-	for _, bad := range [][2][]float64{{{1, 2, 4}, {1, 2, 3}}, {{1, 1, 2, 2, 4}, {1, 1, 2, 2, 3}}, {{1, 2, 4, 8}, {1, 2, 0, 3}}} {
+	for _, bad := range [][2][]float64{
+		{{1, 2, 4}, {1, 2, 3}},
+		{{1, 1, 2, 2, 4}, {1, 1, 2, 2, 3}},
+		{{1, 2, 4, 8}, {1, 2, 0, 3}},
+	} {
 		if s, ok := stats.Scale(bad[0], bad[1]); ok {
 			t.Errorf("%v: %+v", bad, s)
 		}

@@ -76,8 +76,10 @@ func TestEstimatesAtTheirEdges(t *testing.T) {
 	} {
 		for i, want := range []float64{c.mean, c.low, c.high} {
 			got := []float64{c.e.Mean, c.e.Low, c.e.High}[i]
-			if math.IsNaN(got) != math.IsNaN(want) || math.IsInf(got, 1) != math.IsInf(want, 1) || math.Abs(got-want) > 1e-9 {
-				t.Errorf("%s: %v [%v, %v], want %v [%v, %v]", c.what, c.e.Mean, c.e.Low, c.e.High, c.mean, c.low, c.high)
+			if math.IsNaN(got) != math.IsNaN(want) || math.IsInf(got, 1) != math.IsInf(want, 1) ||
+				math.Abs(got-want) > 1e-9 {
+				t.Errorf("%s: %v [%v, %v], want %v [%v, %v]", c.what, c.e.Mean, c.e.Low, c.e.High, c.mean, c.low,
+					c.high)
 				break
 			}
 		}

@@ -26,7 +26,11 @@ func TestKolmogorovSmirnov(t *testing.T) {
 	near(t, "D of one sample", one.D, 0.15483741803595957, 1e-14)
 	near(t, "P of one sample", one.P, 0.9747337359701486, 0.01) // exact value; ours is a correction of the limit
 	// scipy.stats.kstwo.sf, exact
-	for _, c := range [][3]float64{{50, .15, 0.19026366518248072}, {100, .1, 0.2526927570063874}, {1000, .04, 0.07933956059000224}} {
+	for _, c := range [][3]float64{
+		{50, .15, 0.19026366518248072},
+		{100, .1, 0.2526927570063874},
+		{1000, .04, 0.07933956059000224},
+	} {
 		sample := shifted(int(c[0]), c[1])
 		got := stats.KS1(sample, func(x float64) float64 { return x })
 		near(t, "D", got.D, c[1], 1e-12)

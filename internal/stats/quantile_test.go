@@ -33,7 +33,12 @@ func TestQuantileIsNumpys(t *testing.T) {
 	}
 	long := uniform(10000, 3) // long enough for the radix sort
 	stats.Sort(long)
-	for _, c := range [][2]float64{{.01, 0.009594413094297925}, {.5, 0.49772213072322036}, {.99, 0.9910753784762031}, {.999, 0.9988529214556157}} {
+	for _, c := range [][2]float64{
+		{.01, 0.009594413094297925},
+		{.5, 0.49772213072322036},
+		{.99, 0.9910753784762031},
+		{.999, 0.9988529214556157},
+	} {
 		if got := stats.Quantile(long, c[0]); got != c[1] {
 			t.Errorf("Quantile(%g) of 10,000 = %.17g, want %.17g", c[0], got, c[1])
 		}
@@ -69,14 +74,18 @@ func TestSortAgreesWithSlices(t *testing.T) {
 // The published table of floors.
 func TestFloor(t *testing.T) {
 	t.Parallel()
-	for q, want := range map[float64]int{.5: 11, .75: 24, .9: 64, .95: 130, .97: 219, .99: 662, .999: 6636, .01: 662, .25: 24} {
+	for q, want := range map[float64]int{
+		.5: 11, .75: 24, .9: 64, .95: 130, .97: 219, .99: 662, .999: 6636, .01: 662,
+		.25: 24,
+	} {
 		if got := stats.Floor(q); got != want {
 			t.Errorf("Floor(%g) = %d, want %d", q, got, want)
 		}
 	}
 	for _, q := range []float64{.001, .01, .1, .5, .51, .75, .9, .95, .99, .999} {
 		n := float64(stats.Floor(q))
-		if stats.Certified(q, n-1) || stats.Certified(q, n-.01) || !stats.Certified(q, n) || !stats.Certified(q, n+.5) || !stats.Certified(q, math.Inf(1)) || stats.Certified(q, math.NaN()) {
+		if stats.Certified(q, n-1) || stats.Certified(q, n-.01) || !stats.Certified(q, n) ||
+			!stats.Certified(q, n+.5) || !stats.Certified(q, math.Inf(1)) || stats.Certified(q, math.NaN()) {
 			t.Errorf("Certified(%g, …) does not follow Floor, which is %g", q, n)
 		}
 	}
@@ -108,7 +117,8 @@ func TestQuantileInterval(t *testing.T) {
 	} {
 		lo, hi, ok := stats.QuantileInterval(v, c.q, c.nEff, .95)
 		if ok != c.ok || ok && (lo != c.lo || hi != c.hi) {
-			t.Errorf("QuantileInterval(%g, nEff %g) = %v, %v, %v; want %v, %v, %v", c.q, c.nEff, lo, hi, ok, c.lo, c.hi, c.ok)
+			t.Errorf("QuantileInterval(%g, nEff %g) = %v, %v, %v; want %v, %v, %v", c.q, c.nEff, lo, hi, ok, c.lo, c.hi,
+				c.ok)
 		}
 	}
 }

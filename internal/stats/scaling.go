@@ -60,11 +60,15 @@ func Scale(n, x []float64) (*Scaling, bool) {
 		Lambda: param(1/a, [3]float64{-1 / (a * a), 0, 0}),
 		Sigma:  param(b/a, [3]float64{-b / (a * a), 1 / a, 0}),
 		Kappa:  param(c/a, [3]float64{-c / (a * a), 0, 1 / a}),
-		Peak:   Param{math.NaN(), math.NaN(), math.NaN()}, Residual: math.Sqrt(best.sse / float64(best.df)), Points: len(n),
+		Peak:   Param{math.NaN(), math.NaN(), math.NaN()}, Residual: math.Sqrt(best.sse / float64(best.df)),
+		Points: len(n),
 	}
 	if c > 0 && b < a && s.Kappa.Low > 0 {
 		at := func(sigma, kappa float64) float64 { return math.Sqrt(max(0, 1-sigma) / kappa) }
-		s.Peak = Param{at(s.Sigma.Value, s.Kappa.Value), at(s.Sigma.Value, s.Kappa.High), at(s.Sigma.Value, s.Kappa.Low)}
+		s.Peak = Param{
+			at(s.Sigma.Value, s.Kappa.Value), at(s.Sigma.Value, s.Kappa.High),
+			at(s.Sigma.Value, s.Kappa.Low),
+		}
 	}
 	return s, true
 }

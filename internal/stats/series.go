@@ -226,7 +226,8 @@ func (s *Series) split(k int) complex128 {
 	half := len(s.z)
 	a, b := s.z[k&(half-1)], cmplx.Conj(s.z[(half-k)&(half-1)]) // half is a power of two
 	e, o := a+b, a-b
-	e, o = complex(real(e)/2, imag(e)/2), complex(imag(o)/2, -real(o)/2) // a division of complex numbers takes ten times as long
+	// a division of complex numbers takes ten times as long
+	e, o = complex(real(e)/2, imag(e)/2), complex(imag(o)/2, -real(o)/2)
 	if k == half {
 		return e - o
 	}

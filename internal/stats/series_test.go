@@ -21,8 +21,14 @@ func ar1(n int) []float64 {
 func TestAutocorrelation(t *testing.T) {
 	t.Parallel()
 	x := ar1(2000)
-	for name, rho := range map[string][]float64{"direct": stats.Autocorrelation(x, 5), "spectrum": stats.Autocorrelation(x, 1999)} {
-		for k, want := range []float64{1, 0.7900576147943436, 0.6258954968318882, 0.4951742639782303, 0.38281678099930794, 0.2937283105020106} {
+	for name, rho := range map[string][]float64{
+		"direct":   stats.Autocorrelation(x, 5),
+		"spectrum": stats.Autocorrelation(x, 1999),
+	} {
+		for k, want := range []float64{
+			1, 0.7900576147943436, 0.6258954968318882,
+			0.4951742639782303, 0.38281678099930794, 0.2937283105020106,
+		} {
 			near(t, name, rho[k], want, 1e-10)
 		}
 	}

@@ -26,11 +26,17 @@ func (e *Energies) Add(s Sample) {
 
 // energyScale is to joules, powerScale to watts; 0 for any other metric.
 func energyScale(metric string) float64 {
-	return map[string]float64{"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": 1e-3, "nvml_energy_joules": 1, "gpu_energy_consumed": 1e-6}[strings.TrimSuffix(metric, "_total")]
+	return map[string]float64{
+		"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": 1e-3, "nvml_energy_joules": 1,
+		"gpu_energy_consumed": 1e-6,
+	}[strings.TrimSuffix(metric, "_total")]
 }
 
 func powerScale(metric string) float64 {
-	return map[string]float64{"DCGM_FI_DEV_POWER_USAGE": 1, "nvml_power_watts": 1, "gpu_package_power": 1, "gpu_power_usage": 1, "gpu_average_package_power": 1}[metric]
+	return map[string]float64{
+		"DCGM_FI_DEV_POWER_USAGE": 1, "nvml_power_watts": 1, "gpu_package_power": 1,
+		"gpu_power_usage": 1, "gpu_average_package_power": 1,
+	}[metric]
 }
 
 // Energy is that of all GPUs over a window, with what tells whether it can be relied on.

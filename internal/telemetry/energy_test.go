@@ -32,7 +32,10 @@ func gpuRun(collector, source string, looks int, says func(k int, tell func(metr
 				if metric == "nvml_energy_joules_total" {
 					kind = Counter
 				}
-				out = append(out, Sample{At: at, Source: source, Collector: collector, Metric: metric, Labels: fmt.Sprintf(`{"UUID":%q,"gpu":"0"}`, uuid), Kind: kind, Value: v})
+				out = append(out, Sample{
+					At: at, Source: source, Collector: collector, Metric: metric,
+					Labels: fmt.Sprintf(`{"UUID":%q,"gpu":"0"}`, uuid), Kind: kind, Value: v,
+				})
 			}
 		}
 		out = append(out, Sample{At: at, Source: source, Collector: collector, Metric: Up, Kind: Gauge, Value: 1})
@@ -87,8 +90,10 @@ func TestEnergyOfWindows(t *testing.T) {
 				e.Add(s)
 			}
 			got := e.Window(from, to)
-			if got.GPUs != c.gpus || math.Abs(got.Joules-c.joules) > 1 || got.Method != c.method || math.Abs(got.Coverage-c.coverage) > 1e-6 || math.Abs(got.Gap-c.gap) > 1e-6 || got.Torn != c.torn {
-				t.Errorf("got %+v, want %d GPUs, %g J by %s, coverage %g, gap %g s, %d torn", got, c.gpus, c.joules, c.method, c.coverage, c.gap, c.torn)
+			if got.GPUs != c.gpus || math.Abs(got.Joules-c.joules) > 1 || got.Method != c.method ||
+				math.Abs(got.Coverage-c.coverage) > 1e-6 || math.Abs(got.Gap-c.gap) > 1e-6 || got.Torn != c.torn {
+				t.Errorf("got %+v, want %d GPUs, %g J by %s, coverage %g, gap %g s, %d torn", got, c.gpus,
+					c.joules, c.method, c.coverage, c.gap, c.torn)
 			}
 			if math.Abs(got.Watts-got.Joules/8) > 1e-9 || got.Valid(8) != c.valid {
 				t.Errorf("%g W, valid %t; want %t", got.Watts, got.Valid(8), c.valid)

@@ -55,7 +55,10 @@ func (f *GPUField) Platform() string {
 func GPUFields() []GPUField {
 	fields := []GPUField{
 		{"", "DCGM_FI_DEV_POWER_USAGE", "nvidia_power_usage", "NVIDIA GPU Power Usage", "W", 1, false},
-		{"", "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "nvidia_energy_consumption", "NVIDIA Energy Consumption", "MJ", 1e-9, true}, // mJ
+		{
+			"", "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "nvidia_energy_consumption", "NVIDIA Energy Consumption", "MJ",
+			1e-9, true,
+		}, // mJ
 		{"", "DCGM_FI_DEV_GPU_UTIL", "nvidia_gpu_utilization", "NVIDIA GPU Utilization", "%", 1, false},
 		{"", "DCGM_FI_DEV_MEM_COPY_UTIL", "nvidia_memory_utilization", "NVIDIA Memory Utilization", "%", 1, false},
 		{"", "DCGM_FI_DEV_FB_USED", "nvidia_memory_used", "NVIDIA GPU Memory Used", "GB", 1.048576e-3, false}, // MiB
@@ -68,7 +71,10 @@ func GPUFields() []GPUField {
 	}
 	for _, m := range nvmlMetrics() {
 		if m.key != "" {
-			fields = append(fields, GPUField{NVML, strings.TrimSuffix(m.name, "_total"), m.key, m.title, m.as, m.scale, m.kind == Counter})
+			fields = append(fields, GPUField{
+				NVML, strings.TrimSuffix(m.name, "_total"), m.key, m.title, m.as, m.scale,
+				m.kind == Counter,
+			})
 		}
 	}
 	return append(
@@ -76,7 +82,8 @@ func GPUFields() []GPUField {
 		GPUField{ROCM, "gpu_package_power", "amd_power", "AMD GPU Power", "W", 1, false},
 		GPUField{ROCM, "gpu_power_usage", "amd_power", "AMD GPU Power", "W", 1, false},
 		GPUField{ROCM, "gpu_average_package_power", "amd_power", "AMD GPU Power", "W", 1, false},
-		GPUField{ROCM, "gpu_energy_consumed", "amd_energy_consumption", "AMD Energy Consumption", "MJ", 1e-12, true}, // µJ
+		// µJ
+		GPUField{ROCM, "gpu_energy_consumed", "amd_energy_consumption", "AMD Energy Consumption", "MJ", 1e-12, true},
 		GPUField{ROCM, "gpu_gfx_activity", "amd_gfx_activity", "AMD GFX Activity", "%", 1, false},
 		GPUField{ROCM, "gpu_umc_activity", "amd_umc_activity", "AMD UMC Activity", "%", 1, false},
 		GPUField{ROCM, "gpu_mma_activity", "amd_mm_activity", "AMD MM Activity", "%", 1, false},
@@ -89,7 +96,8 @@ func GPUFields() []GPUField {
 
 // gpuUnits are the units of help texts, as in "Clock (in MHz)".
 var gpuUnits = map[string]string{
-	"w": "W", "%": "%", "percent": "%", "gb": "GB", "gib": "GB", "mb": "MB", "mib": "MB", "kb": "KB", "kib": "KB", "mhz": "MHz", "ghz": "GHz",
+	"w": "W", "%": "%", "percent": "%", "gb": "GB", "gib": "GB", "mb": "MB", "mib": "MB",
+	"kb": "KB", "kib": "KB", "mhz": "MHz", "ghz": "GHz",
 	"c": "°C", "°c": "°C", "celsius": "°C", "us": "us", "ms": "ms", "s": "sec", "mj": "MJ", "j": "J",
 }
 

@@ -91,7 +91,10 @@ func (h *hiccups) add(late time.Duration) {
 
 func (h *hiccups) report(wall time.Duration) Hiccup {
 	h.wait.Wait()
-	r := Hiccup{P999: math.NaN(), Longest: float64(h.longest) / 1e6, Lost: float64(h.lost) / float64(wall), N: h.n, Stops: h.stops}
+	r := Hiccup{
+		P999: math.NaN(), Longest: float64(h.longest) / 1e6, Lost: float64(h.lost) / float64(wall), N: h.n,
+		Stops: h.stops,
+	}
 	if h.n < fewestNaps {
 		return r
 	}

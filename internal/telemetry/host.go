@@ -65,7 +65,10 @@ type Monitor struct {
 // Start begins to watch. The caller must call Stop. at is the clock of a run. tell, if set, is told of each
 // second, from a goroutine of the monitor's that ends before Stop returns.
 func Start(at func(time.Time) int64, tell func(Second)) *Monitor {
-	m := &Monitor{tell: tell, stop: make(chan struct{}), done: make(chan struct{}), began: time.Now(), cpu: processCPU(), delay: readDelays("")}
+	m := &Monitor{
+		tell: tell, stop: make(chan struct{}), done: make(chan struct{}),
+		began: time.Now(), cpu: processCPU(), delay: readDelays(""),
+	}
 	m.wall = m.began.Round(0)
 	m.sched, m.gc = histogram(schedLatencies), histogram(gcPauses)
 	m.hiccup.start(m.stop, at)

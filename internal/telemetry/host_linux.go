@@ -64,7 +64,8 @@ type delays struct {
 
 func readDelays(root string) delays {
 	d := delays{root: root}
-	for _, group := range []string{"", ownGroup(root)} { // either may have the limit: inside a container the outermost one
+	// either may have the limit: inside a container the outermost one
+	for _, group := range []string{"", ownGroup(root)} {
 		for line := range lines(root + "/sys/fs/cgroup" + group + "/cpu.stat") {
 			switch k, v, _ := strings.Cut(line, " "); k {
 			case "nr_periods":
@@ -100,7 +101,8 @@ func readDelays(root string) delays {
 // since is the shares of throttled periods, stolen time and run delay.
 func (d delays) since(wall time.Duration) (throttled, steal, delay float64) {
 	now := readDelays(d.root)
-	throttled, steal = share(now.throttled-d.throttled, now.periods-d.periods), share(now.steal-d.steal, now.total-d.total)
+	throttled, steal = share(now.throttled-d.throttled, now.periods-d.periods),
+		share(now.steal-d.steal, now.total-d.total)
 	return throttled, steal, share(now.runDelay-d.runDelay, wall.Seconds())
 }
 

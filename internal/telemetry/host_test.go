@@ -34,7 +34,10 @@ func TestHiccupReport(t *testing.T) {
 // standstill, whether that is longer or shorter than a nap.
 func TestLostTimeIsWhatWasTaken(t *testing.T) {
 	t.Parallel()
-	for _, stop := range []time.Duration{time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 50 * time.Millisecond} {
+	for _, stop := range []time.Duration{
+		time.Millisecond, 2 * time.Millisecond,
+		5 * time.Millisecond, 50 * time.Millisecond,
+	} {
 		var h hiccups
 		var taken, now time.Duration
 		r := rand.New(rand.NewPCG(1, uint64(stop)))

@@ -80,7 +80,8 @@ func TestLocalSourceHangs(t *testing.T) {
 		})
 		time.Sleep(20 * time.Second)
 		if n.Load() != 2 || down.Load() < 2 {
-			t.Errorf("after 20 s: %d calls, %d failed looks; want the call that hangs, and what looks say of it", n.Load(), down.Load())
+			t.Errorf("after 20 s: %d calls, %d failed looks; want the call that hangs, and what looks say of it",
+				n.Load(), down.Load())
 		}
 		began := time.Now()
 		s.Look()

@@ -124,7 +124,10 @@ func (p *Prober) probe(ctx context.Context, i int) {
 	if ctx.Err() != nil {
 		return
 	}
-	s := Sample{At: p.Now(), Source: t.Name, Collector: Network, Metric: Connect, Unit: "seconds", Kind: Gauge, Value: took.Seconds()}
+	s := Sample{
+		At: p.Now(), Source: t.Name, Collector: Network, Metric: Connect, Unit: "seconds", Kind: Gauge,
+		Value: took.Seconds(),
+	}
 	of.n++
 	if err != nil {
 		of.failed = reason(err)
@@ -141,7 +144,8 @@ func (p *Prober) probe(ctx context.Context, i int) {
 func reason(err error) string {
 	var timeout interface{ Timeout() bool }
 	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
+		errors.As(err, &timeout) && timeout.Timeout():
 		return "no connection within " + connectTimeout.String()
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused"

@@ -16,7 +16,8 @@ import (
 func prober(dial func(ctx context.Context) error) *Prober {
 	began := time.Now()
 	return &Prober{
-		Targets: []Target{{"http://s:8000", "s:8000"}}, Interval: time.Second, Now: func() int64 { return int64(time.Since(began)) },
+		Targets: []Target{{"http://s:8000", "s:8000"}}, Interval: time.Second,
+		Now: func() int64 { return int64(time.Since(began)) },
 		Lookup: func(context.Context, string) (string, error) {
 			time.Sleep(50 * time.Millisecond) // a slow name server is no round trip
 			return "10.0.0.1:8000", nil
@@ -47,7 +48,8 @@ func TestProberMeasuresConnections(t *testing.T) {
 		time.Sleep(9500 * time.Millisecond)
 		sources := p.Stop(t.Context())
 		if len(trips.Samples) != 10 || math.Abs(trips.Mean()-3) > 1e-9 || trips.Failed != 0 || sources[0].Off != "" {
-			t.Errorf("round trips %v, mean %g, %d failed, source %+v", trips.Samples, trips.Mean(), trips.Failed, sources[0])
+			t.Errorf("round trips %v, mean %g, %d failed, source %+v", trips.Samples, trips.Mean(), trips.Failed,
+				sources[0])
 		}
 	})
 }
@@ -93,7 +95,8 @@ func TestProberTopsUp(t *testing.T) {
 				began := time.Now()
 				sources := p.Stop(t.Context())
 				if len(trips.Samples) != c.good || trips.Failed != c.failed || sources[0].Off != c.off {
-					t.Errorf("%d good, %d failed, off %q; want %d, %d, %q", len(trips.Samples), trips.Failed, sources[0].Off, c.good, c.failed, c.off)
+					t.Errorf("%d good, %d failed, off %q; want %d, %d, %q", len(trips.Samples),
+						trips.Failed, sources[0].Off, c.good, c.failed, c.off)
 				}
 				if took := time.Since(began); took > topUp {
 					t.Errorf("it took %s to stop", took)

@@ -174,7 +174,10 @@ func (g *board) instances() (out []*board) {
 			continue // numbers may be free
 		}
 		uuid, _ := dev.GetUUID()
-		m := &board{of: g.of, dev: dev, index: g.index, parent: g, inst: -1, unsupported: map[string]bool{}, held: map[string]float64{}}
+		m := &board{
+			of: g.of, dev: dev, index: g.index, parent: g, inst: -1, unsupported: map[string]bool{},
+			held: map[string]float64{},
+		}
 		m.labels = [][2]string{{"UUID", uuid}, {"gpu", strconv.Itoa(g.index)}, {"mig", strconv.Itoa(i)}}
 		if id, ret := dev.GetGpuInstanceId(); ret == nvml.SUCCESS {
 			m.inst = id
@@ -194,7 +197,10 @@ func (g *board) divided() bool {
 
 // watchXIDs asks for errors of the GPUs, which are events.
 func (b *boards) watchXIDs() {
-	for _, name := range []string{"nvmlEventSetCreate", "nvmlDeviceRegisterEvents", "nvmlDeviceGetSupportedEventTypes"} {
+	for _, name := range []string{
+		"nvmlEventSetCreate", "nvmlDeviceRegisterEvents",
+		"nvmlDeviceGetSupportedEventTypes",
+	} {
 		if !b.has(name) {
 			return
 		}
@@ -208,7 +214,8 @@ func (b *boards) watchXIDs() {
 			continue
 		}
 		kinds, ret := g.dev.GetSupportedEventTypes()
-		if ret == nvml.SUCCESS && kinds&nvml.EventTypeXidCriticalError != 0 && g.dev.RegisterEvents(nvml.EventTypeXidCriticalError, set) == nvml.SUCCESS {
+		if ret == nvml.SUCCESS && kinds&nvml.EventTypeXidCriticalError != 0 &&
+			g.dev.RegisterEvents(nvml.EventTypeXidCriticalError, set) == nvml.SUCCESS {
 			g.watched, b.events = true, set
 		}
 	}
@@ -257,10 +264,13 @@ var plainNVML = []struct {
 		milliwatts, ret := d.GetEnforcedPowerLimit()
 		return float64(milliwatts) / 1e3, ret
 	}},
-	{"nvml_energy_joules_total", "nvmlDeviceGetTotalEnergyConsumption", false, func(d nvml.Device) (float64, nvml.Return) {
-		millijoules, ret := d.GetTotalEnergyConsumption()
-		return float64(millijoules) / 1e3, ret
-	}},
+	{
+		"nvml_energy_joules_total", "nvmlDeviceGetTotalEnergyConsumption",
+		false, func(d nvml.Device) (float64, nvml.Return) {
+			millijoules, ret := d.GetTotalEnergyConsumption()
+			return float64(millijoules) / 1e3, ret
+		},
+	},
 	{"nvml_temperature_celsius", "nvmlDeviceGetTemperature", true, func(d nvml.Device) (float64, nvml.Return) {
 		v, ret := d.GetTemperature(nvml.TEMPERATURE_GPU)
 		return float64(v), ret
@@ -273,26 +283,38 @@ var plainNVML = []struct {
 		v, ret := d.GetClockInfo(nvml.CLOCK_MEM)
 		return float64(v), ret
 	}},
-	{"nvml_decoder_utilization_percent", "nvmlDeviceGetDecoderUtilization", true, func(d nvml.Device) (float64, nvml.Return) {
-		v, _, ret := d.GetDecoderUtilization()
-		return float64(v), ret
-	}},
-	{"nvml_encoder_utilization_percent", "nvmlDeviceGetEncoderUtilization", true, func(d nvml.Device) (float64, nvml.Return) {
-		v, _, ret := d.GetEncoderUtilization()
-		return float64(v), ret
-	}},
+	{
+		"nvml_decoder_utilization_percent", "nvmlDeviceGetDecoderUtilization",
+		true, func(d nvml.Device) (float64, nvml.Return) {
+			v, _, ret := d.GetDecoderUtilization()
+			return float64(v), ret
+		},
+	},
+	{
+		"nvml_encoder_utilization_percent", "nvmlDeviceGetEncoderUtilization",
+		true, func(d nvml.Device) (float64, nvml.Return) {
+			v, _, ret := d.GetEncoderUtilization()
+			return float64(v), ret
+		},
+	},
 	{"nvml_jpeg_utilization_percent", "nvmlDeviceGetJpgUtilization", true, func(d nvml.Device) (float64, nvml.Return) {
 		v, _, ret := d.GetJpgUtilization()
 		return float64(v), ret
 	}},
-	{"nvml_power_violation_seconds_total", "nvmlDeviceGetViolationStatus", false, func(d nvml.Device) (float64, nvml.Return) {
-		v, ret := d.GetViolationStatus(nvml.PERF_POLICY_POWER)
-		return float64(v.ViolationTime) / 1e9, ret
-	}},
-	{"nvml_thermal_violation_seconds_total", "nvmlDeviceGetViolationStatus", true, func(d nvml.Device) (float64, nvml.Return) {
-		v, ret := d.GetViolationStatus(nvml.PERF_POLICY_THERMAL)
-		return float64(v.ViolationTime) / 1e9, ret
-	}},
+	{
+		"nvml_power_violation_seconds_total", "nvmlDeviceGetViolationStatus",
+		false, func(d nvml.Device) (float64, nvml.Return) {
+			v, ret := d.GetViolationStatus(nvml.PERF_POLICY_POWER)
+			return float64(v.ViolationTime) / 1e9, ret
+		},
+	},
+	{
+		"nvml_thermal_violation_seconds_total", "nvmlDeviceGetViolationStatus",
+		true, func(d nvml.Device) (float64, nvml.Return) {
+			v, ret := d.GetViolationStatus(nvml.PERF_POLICY_THERMAL)
+			return float64(v.ViolationTime) / 1e9, ret
+		},
+	},
 	{"nvml_mig_mode", "nvmlDeviceGetMigMode", true, func(d nvml.Device) (float64, nvml.Return) {
 		v, _, ret := d.GetMigMode()
 		return float64(v), ret
@@ -369,8 +391,10 @@ func (g *board) read(r *nvmlReading) {
 			r.add("nvml_xid_last_code", labels, float64(g.xid))
 		}
 	}
-	if !g.profile(r, labels, "nvml_sm_utilization_percent", "nvml_dram_utilization_percent", "nvml_sm_occupancy_percent", "nvml_tensor_utilization_percent") && g.gpmOff {
-		try("nvml_sm_utilization_percent", "nvmlDeviceGetProcessUtilization", func() nvml.Return { return g.processes(r, labels) })
+	if !g.profile(r, labels, "nvml_sm_utilization_percent", "nvml_dram_utilization_percent",
+		"nvml_sm_occupancy_percent", "nvml_tensor_utilization_percent") && g.gpmOff {
+		try("nvml_sm_utilization_percent", "nvmlDeviceGetProcessUtilization",
+			func() nvml.Return { return g.processes(r, labels) })
 	}
 	if lost {
 		r.doubts = append(r.doubts, fmt.Sprintf("GPU %d is lost: the driver no longer reaches it", g.index))
@@ -418,7 +442,8 @@ func (g *board) reasons(r *nvmlReading, labels string, try func(string, string, 
 			if bits&why.bit != 0 {
 				v = 1
 			}
-			r.add("nvml_clocks_held", Labels(append(append([][2]string{}, g.labels...), [2]string{"reason", why.name})), v)
+			r.add("nvml_clocks_held", Labels(append(append([][2]string{}, g.labels...), [2]string{"reason", why.name})),
+				v)
 		}
 		return ret
 	})
@@ -486,7 +511,12 @@ func (g *board) profile(r *nvmlReading, labels, sm, dram, occupancy, tensor stri
 	names := [...]struct {
 		name string
 		id   nvml.GpmMetricId
-	}{{sm, nvml.GPM_METRIC_SM_UTIL}, {dram, nvml.GPM_METRIC_DRAM_BW_UTIL}, {occupancy, nvml.GPM_METRIC_SM_OCCUPANCY}, {tensor, nvml.GPM_METRIC_ANY_TENSOR_UTIL}}
+	}{
+		{sm, nvml.GPM_METRIC_SM_UTIL},
+		{dram, nvml.GPM_METRIC_DRAM_BW_UTIL},
+		{occupancy, nvml.GPM_METRIC_SM_OCCUPANCY},
+		{tensor, nvml.GPM_METRIC_ANY_TENSOR_UTIL},
+	}
 	for i, n := range names {
 		want.Metrics[i].MetricId = uint32(n.id)
 	}
@@ -513,7 +543,10 @@ func (g *board) tellShares(r *nvmlReading, labels string) bool {
 // openProfile gets room for two samples.
 func (g *board) openProfile() bool {
 	g.gpmOff = true
-	for _, name := range []string{"nvmlGpmQueryDeviceSupport", "nvmlGpmSampleAlloc", "nvmlGpmSampleGet", "nvmlGpmMigSampleGet", "nvmlGpmMetricsGet"} {
+	for _, name := range []string{
+		"nvmlGpmQueryDeviceSupport", "nvmlGpmSampleAlloc", "nvmlGpmSampleGet",
+		"nvmlGpmMigSampleGet", "nvmlGpmMetricsGet",
+	} {
 		if !g.of.has(name) {
 			return false
 		}

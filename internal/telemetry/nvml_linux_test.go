@@ -20,35 +20,60 @@ func fakeGPU(uuid string) *mock.Device {
 		bus[i] = int8(c)
 	}
 	return &mock.Device{
-		GetUUIDFunc:                   func() (string, nvml.Return) { return uuid, nvml.SUCCESS },
-		GetNameFunc:                   func() (string, nvml.Return) { return "NVIDIA Fake", nvml.SUCCESS },
-		GetPciInfoFunc:                func() (nvml.PciInfo, nvml.Return) { return nvml.PciInfo{BusId: bus}, nvml.SUCCESS },
+		GetUUIDFunc: func() (string, nvml.Return) { return uuid, nvml.SUCCESS },
+		GetNameFunc: func() (string, nvml.Return) { return "NVIDIA Fake", nvml.SUCCESS },
+		GetPciInfoFunc: func() (nvml.PciInfo, nvml.Return) {
+			return nvml.PciInfo{BusId: bus},
+				nvml.SUCCESS
+		},
 		GetPowerUsageFunc:             func() (uint32, nvml.Return) { return 612_345, nvml.SUCCESS },
 		GetEnforcedPowerLimitFunc:     func() (uint32, nvml.Return) { return 700_000, nvml.SUCCESS },
 		GetTotalEnergyConsumptionFunc: func() (uint64, nvml.Return) { return 5_000_250, nvml.SUCCESS },
 		GetTemperatureFunc:            func(nvml.TemperatureSensors) (uint32, nvml.Return) { return 61, nvml.SUCCESS },
-		GetClockInfoFunc:              func(c nvml.ClockType) (uint32, nvml.Return) { return 1000 + uint32(c), nvml.SUCCESS },
-		GetDecoderUtilizationFunc:     func() (uint32, uint32, nvml.Return) { return 3, 0, nvml.SUCCESS },
-		GetEncoderUtilizationFunc:     func() (uint32, uint32, nvml.Return) { return 4, 0, nvml.SUCCESS },
-		GetJpgUtilizationFunc:         func() (uint32, uint32, nvml.Return) { return 0, 0, nvml.ERROR_NOT_SUPPORTED },
+		GetClockInfoFunc: func(c nvml.ClockType) (uint32, nvml.Return) {
+			return 1000 + uint32(c),
+				nvml.SUCCESS
+		},
+		GetDecoderUtilizationFunc: func() (uint32, uint32, nvml.Return) { return 3, 0, nvml.SUCCESS },
+		GetEncoderUtilizationFunc: func() (uint32, uint32, nvml.Return) { return 4, 0, nvml.SUCCESS },
+		GetJpgUtilizationFunc:     func() (uint32, uint32, nvml.Return) { return 0, 0, nvml.ERROR_NOT_SUPPORTED },
 		GetViolationStatusFunc: func(p nvml.PerfPolicyType) (nvml.ViolationTime, nvml.Return) {
 			return nvml.ViolationTime{ViolationTime: 2_500_000_000 + uint64(p)}, nvml.SUCCESS
 		},
-		GetMigModeFunc:          func() (int, int, nvml.Return) { return 0, 0, nvml.SUCCESS },
-		GetUtilizationRatesFunc: func() (nvml.Utilization, nvml.Return) { return nvml.Utilization{Gpu: 97, Memory: 44}, nvml.SUCCESS },
+		GetMigModeFunc: func() (int, int, nvml.Return) { return 0, 0, nvml.SUCCESS },
+		GetUtilizationRatesFunc: func() (nvml.Utilization, nvml.Return) {
+			return nvml.Utilization{Gpu: 97, Memory: 44},
+				nvml.SUCCESS
+		},
 		GetMemoryInfo_v2Func: func() (nvml.Memory_v2, nvml.Return) {
 			return nvml.Memory_v2{Total: 80e9, Used: 60e9, Reserved: 5e8}, nvml.SUCCESS
 		},
-		GetCurrentClocksEventReasonsFunc:    func() (uint64, nvml.Return) { return nvml.ClocksEventReasonSwPowerCap, nvml.SUCCESS },
-		GetCurrentClocksThrottleReasonsFunc: func() (uint64, nvml.Return) { return nvml.ClocksThrottleReasonHwSlowdown, nvml.SUCCESS },
-		GetSupportedEventTypesFunc:          func() (uint64, nvml.Return) { return nvml.EventTypeXidCriticalError, nvml.SUCCESS },
-		RegisterEventsFunc:                  func(uint64, nvml.EventSet) nvml.Return { return nvml.SUCCESS },
-		GpmQueryDeviceSupportFunc:           func() (nvml.GpmSupport, nvml.Return) { return nvml.GpmSupport{}, nvml.SUCCESS },
+		GetCurrentClocksEventReasonsFunc: func() (uint64, nvml.Return) {
+			return nvml.ClocksEventReasonSwPowerCap,
+				nvml.SUCCESS
+		},
+		GetCurrentClocksThrottleReasonsFunc: func() (uint64, nvml.Return) {
+			return nvml.ClocksThrottleReasonHwSlowdown,
+				nvml.SUCCESS
+		},
+		GetSupportedEventTypesFunc: func() (uint64, nvml.Return) {
+			return nvml.EventTypeXidCriticalError,
+				nvml.SUCCESS
+		},
+		RegisterEventsFunc: func(uint64, nvml.EventSet) nvml.Return { return nvml.SUCCESS },
+		GpmQueryDeviceSupportFunc: func() (nvml.GpmSupport, nvml.Return) {
+			return nvml.GpmSupport{},
+				nvml.SUCCESS
+		},
 		GetProcessUtilizationFunc: func(since uint64) ([]nvml.ProcessUtilizationSample, nvml.Return) {
 			if since >= 7 {
 				return nil, nvml.ERROR_NOT_FOUND
 			}
-			return []nvml.ProcessUtilizationSample{{Pid: 1, TimeStamp: 5, SmUtil: 90}, {Pid: 1, TimeStamp: 7, SmUtil: 30}, {Pid: 2, TimeStamp: 6, SmUtil: 40}}, nvml.SUCCESS
+			return []nvml.ProcessUtilizationSample{
+				{Pid: 1, TimeStamp: 5, SmUtil: 90},
+				{Pid: 1, TimeStamp: 7, SmUtil: 30},
+				{Pid: 2, TimeStamp: 6, SmUtil: 40},
+			}, nvml.SUCCESS
 		},
 	}
 }
@@ -94,7 +119,10 @@ func figures(p *Page, gpu string) map[string]float64 {
 func TestNVML(t *testing.T) {
 	t.Parallel()
 	gpus := []*mock.Device{fakeGPU("GPU-a"), fakeGPU("GPU-b")}
-	pending := []nvml.EventData{{Device: gpus[1], EventType: nvml.EventTypeXidCriticalError, EventData: 31}, {Device: gpus[1], EventType: nvml.EventTypeXidCriticalError, EventData: 79}}
+	pending := []nvml.EventData{
+		{Device: gpus[1], EventType: nvml.EventTypeXidCriticalError, EventData: 31},
+		{Device: gpus[1], EventType: nvml.EventTypeXidCriticalError, EventData: 79},
+	}
 	events := &mock.EventSet{WaitFunc: func(wait uint32) (nvml.EventData, nvml.Return) {
 		if wait != 0 {
 			t.Errorf("a look waited %d ms for an event", wait)
@@ -128,7 +156,10 @@ func TestNVML(t *testing.T) {
 		t.Errorf("the second GPU (-want +got):\n%s", diff)
 	}
 	power := Pairs(page.Families[0].Values[1].Labels)
-	for name, v := range map[string]string{"UUID": "GPU-b", "device": "nvidia1", "modelName": "NVIDIA Fake", "pci_bus_id": "00000000:0F:00.0"} {
+	for name, v := range map[string]string{
+		"UUID": "GPU-b", "device": "nvidia1", "modelName": "NVIDIA Fake",
+		"pci_bus_id": "00000000:0F:00.0",
+	} {
 		if power[name] != v {
 			t.Errorf("label %s is %q, want %q", name, power[name], v)
 		}
@@ -155,16 +186,22 @@ func TestNVML(t *testing.T) {
 func TestNVMLOfOldDrivers(t *testing.T) {
 	t.Parallel()
 	g := fakeGPU("GPU-a")
-	g.GetMemoryInfo_v2Func, g.GetCurrentClocksEventReasonsFunc, g.GetJpgUtilizationFunc, g.GetMigModeFunc, g.GpmQueryDeviceSupportFunc = nil, nil, nil, nil, nil
+	g.GetMemoryInfo_v2Func, g.GetCurrentClocksEventReasonsFunc, g.GetJpgUtilizationFunc, g.GetMigModeFunc,
+		g.GpmQueryDeviceSupportFunc = nil, nil, nil, nil, nil
 	g.GetMemoryInfoFunc = func() (nvml.Memory, nvml.Return) { return nvml.Memory{Total: 16e9, Used: 4e9}, nvml.SUCCESS }
-	events := &mock.EventSet{WaitFunc: func(uint32) (nvml.EventData, nvml.Return) { return nvml.EventData{}, nvml.ERROR_TIMEOUT }}
-	lib := fakeNVML([]*mock.Device{g}, events, "nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetJpgUtilization", "nvmlDeviceGetMigMode", "nvmlGpmQueryDeviceSupport")
+	events := &mock.EventSet{WaitFunc: func(uint32) (nvml.EventData, nvml.Return) {
+		return nvml.EventData{},
+			nvml.ERROR_TIMEOUT
+	}}
+	lib := fakeNVML([]*mock.Device{g}, events, "nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetCurrentClocksEventReasons",
+		"nvmlDeviceGetJpgUtilization", "nvmlDeviceGetMigMode", "nvmlGpmQueryDeviceSupport")
 	page, _, err := (&boards{lib: lib}).read()
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := figures(page, "0")
-	if got["nvml_memory_used_bytes"] != 4e9 || got["nvml_clocks_held hardware"] != 1 || got["nvml_sm_utilization_percent"] != 70 {
+	if got["nvml_memory_used_bytes"] != 4e9 || got["nvml_clocks_held hardware"] != 1 ||
+		got["nvml_sm_utilization_percent"] != 70 {
 		t.Errorf("got %v", got)
 	}
 	if _, there := got["nvml_memory_reserved_bytes"]; there {
@@ -176,7 +213,10 @@ func TestNVMLOfOldDrivers(t *testing.T) {
 // function.
 func TestNVMLWithoutDriver(t *testing.T) {
 	t.Parallel()
-	for _, ret := range []nvml.Return{nvml.ERROR_LIBRARY_NOT_FOUND, nvml.ERROR_DRIVER_NOT_LOADED, nvml.ERROR_LIB_RM_VERSION_MISMATCH, nvml.ERROR_UNKNOWN} {
+	for _, ret := range []nvml.Return{
+		nvml.ERROR_LIBRARY_NOT_FOUND, nvml.ERROR_DRIVER_NOT_LOADED,
+		nvml.ERROR_LIB_RM_VERSION_MISMATCH, nvml.ERROR_UNKNOWN,
+	} {
 		b := &boards{lib: &mock.Interface{InitFunc: func() nvml.Return { return ret }}}
 		page, _, err := b.read()
 		if no := (*NotPrometheusError)(nil); page != nil || !errors.As(err, &no) {
@@ -207,7 +247,10 @@ func TestNVMLInstancesAndProfile(t *testing.T) {
 	can := func() (nvml.GpmSupport, nvml.Return) { return nvml.GpmSupport{IsSupportedDevice: 1}, nvml.SUCCESS }
 	whole.GpmQueryDeviceSupportFunc, lost.GpmQueryDeviceSupportFunc = can, can
 	whole.GpmSampleGetFunc = func(nvml.GpmSample) nvml.Return { return nvml.ERROR_NOT_SUPPORTED }
-	whole.GetProcessUtilizationFunc = func(uint64) ([]nvml.ProcessUtilizationSample, nvml.Return) { return nil, nvml.ERROR_NOT_SUPPORTED }
+	whole.GetProcessUtilizationFunc = func(uint64) ([]nvml.ProcessUtilizationSample, nvml.Return) {
+		return nil,
+			nvml.ERROR_NOT_SUPPORTED
+	}
 	whole.GpmMigSampleGetFunc = func(inst int, s nvml.GpmSample) nvml.Return {
 		if inst != 9 {
 			t.Errorf("sample of instance %d", inst)
@@ -234,7 +277,8 @@ func TestNVMLInstancesAndProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(first.Doubts, func(d string) bool { return d == "GPU 1 is lost: the driver no longer reaches it" }) {
+	if !slices.ContainsFunc(first.Doubts,
+		func(d string) bool { return d == "GPU 1 is lost: the driver no longer reaches it" }) {
 		t.Errorf("doubts %q", first.Doubts)
 	}
 	for _, g := range b.all { // as if the time between two samples had passed
@@ -246,7 +290,8 @@ func TestNVMLInstancesAndProfile(t *testing.T) {
 	third, _, _ := b.read() // too soon for a sample: what was said holds
 	for _, page := range []*Page{second, third} {
 		got := figures(page, "0")
-		if got["nvml_mig_memory_used_bytes 2"] != 7e9 || got["nvml_mig_sm_utilization_percent 2"] != 20 || got["nvml_mig_dram_utilization_percent 2"] != 100 {
+		if got["nvml_mig_memory_used_bytes 2"] != 7e9 || got["nvml_mig_sm_utilization_percent 2"] != 20 ||
+			got["nvml_mig_dram_utilization_percent 2"] != 100 {
 			t.Errorf("got %v", got)
 		}
 	}

@@ -130,7 +130,10 @@ func (p *Page) doubt(line string) { p.Doubts = append(p.Doubts, line) }
 // normal is the page in the form that expfmt reads, at most maxSeries samples of it, and
 // the units that it names. What expfmt would stop at is left out.
 func (p *Page) normal(body []byte) (out []byte, units map[string]string) {
-	r := reading{page: p, units: map[string]string{}, types: map[string]string{}, helps: map[string]bool{}, sampled: map[string]bool{}, out: make([]byte, 0, len(body))}
+	r := reading{
+		page: p, units: map[string]string{}, types: map[string]string{}, helps: map[string]bool{},
+		sampled: map[string]bool{}, out: make([]byte, 0, len(body)),
+	}
 	r.open = bytes.HasSuffix(bytes.TrimSpace(body), []byte("# EOF"))
 	for line := range bytes.Lines(body) {
 		line = bytes.TrimSpace(line)
@@ -293,7 +296,8 @@ func (p *Page) family(f *dto.MetricFamily, unit string) Family {
 			out.Type = Histogram
 			h := m.Histogram
 			for _, b := range h.Bucket {
-				add(m.Label, Bucket, max(float64(b.GetCumulativeCount()), b.GetCumulativeCountFloat()), "le", edge(b.GetUpperBound()))
+				add(m.Label, Bucket, max(float64(b.GetCumulativeCount()), b.GetCumulativeCountFloat()), "le",
+					edge(b.GetUpperBound()))
 			}
 			add(m.Label, Count, max(float64(h.GetSampleCount()), h.GetSampleCountFloat()))
 			add(m.Label, Sum, h.GetSampleSum())

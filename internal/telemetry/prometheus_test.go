@@ -35,7 +35,10 @@ func TestParse(t *testing.T) {
 		},
 		{
 			"histogram", "# TYPE h histogram\nh_bucket{m=\"x\",le=\"0.5\"} 1\nh_bucket{m=\"x\",le=\"+Inf\"} 3\nh_sum{m=\"x\"} 4.5\nh_count{m=\"x\"} 3\n",
-			[]string{`h{"le":"0.5","m":"x"} bucket 1`, `h{"le":"+Inf","m":"x"} bucket 3`, `h{"m":"x"} count 3`, `h{"m":"x"} sum 4.5`},
+			[]string{
+				`h{"le":"0.5","m":"x"} bucket 1`, `h{"le":"+Inf","m":"x"} bucket 3`, `h{"m":"x"} count 3`,
+				`h{"m":"x"} sum 4.5`,
+			},
 			nil,
 		},
 		{"summary", "# TYPE s summary\ns{quantile=\"0.5\"} 2\ns_sum 6\ns_count 3\n", []string{`s{"quantile":"0.5"} quantile 2`, "s count 3", "s sum 6"}, nil},
@@ -126,7 +129,10 @@ func TestParseManySeries(t *testing.T) {
 
 // Whatever a page is, what is made of it is sound.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"a 1\n", "# TYPE h histogram\nh_bucket{le=\"1\"} 2\nh_sum 1\nh_count 2\n", "# EOF", "a{b=\"c\"} 1 # {x=\"y\"} 2\n# EOF\n", "# TYPE s summary\ns{quantile=\"x\"} 1\n", "{", "\x00\xff{\xfe=\"\xff\"} 1", "a{b=\"\\"} {
+	for _, s := range []string{
+		"a 1\n", "# TYPE h histogram\nh_bucket{le=\"1\"} 2\nh_sum 1\nh_count 2\n", "# EOF",
+		"a{b=\"c\"} 1 # {x=\"y\"} 2\n# EOF\n", "# TYPE s summary\ns{quantile=\"x\"} 1\n", "{", "\x00\xff{\xfe=\"\xff\"} 1", "a{b=\"\\",
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

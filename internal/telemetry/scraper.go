@@ -67,7 +67,10 @@ func (s *Scraper) Start(ctx context.Context, sink Sink) {
 		s.Mask = func(text string) string { return text }
 	}
 	for _, a := range s.Addresses {
-		s.pages = append(s.pages, &page{of: s, at: a, sink: sink, series: map[seriesKey]*series{}, families: map[string]*Family{}, now: make(chan chan<- struct{})})
+		s.pages = append(s.pages, &page{
+			of: s, at: a, sink: sink, series: map[seriesKey]*series{},
+			families: map[string]*Family{}, now: make(chan chan<- struct{}),
+		})
 	}
 	ctx, s.stop = context.WithCancel(ctx)
 	var first sync.WaitGroup
@@ -273,7 +276,10 @@ func (p *page) ask(ctx context.Context) (found *Page, at int64, err error) {
 
 // tell adds a sample of the looks themselves.
 func (p *page) tell(at int64, metric, unit string, v float64) {
-	p.rows = append(p.rows, Sample{At: at, Source: p.at.Name, Collector: p.of.Collector, Metric: metric, Unit: unit, Kind: Gauge, Value: v})
+	p.rows = append(p.rows, Sample{
+		At: at, Source: p.at.Name, Collector: p.of.Collector, Metric: metric, Unit: unit,
+		Kind: Gauge, Value: v,
+	})
 }
 
 // fetch is the body of the page, and when its first byte had come.
@@ -384,7 +390,8 @@ func (p *page) one(f *Family, v Value, at int64) {
 
 func (p *page) row(key seriesKey, s *series, at int64) {
 	p.rows = append(p.rows, Sample{
-		At: at, Source: p.at.Name, Collector: p.of.Collector, Metric: key.metric, Labels: s.labels, Unit: s.unit, Kind: key.kind, Value: s.value,
+		At: at, Source: p.at.Name, Collector: p.of.Collector, Metric: key.metric, Labels: s.labels,
+		Unit: s.unit, Kind: key.kind, Value: s.value,
 	})
 }
 
@@ -397,7 +404,10 @@ func (p *page) doubt(line string) {
 
 // source is what is known now.
 func (p *page) source() Source {
-	s := Source{Name: p.at.Name, Collector: p.of.Collector, Asked: p.at.Asked, Off: p.off, Absent: p.off != "", Doubts: p.doubts}
+	s := Source{
+		Name: p.at.Name, Collector: p.of.Collector, Asked: p.at.Asked, Off: p.off, Absent: p.off != "",
+		Doubts: p.doubts,
+	}
 	switch {
 	case s.Off != "":
 	case !p.read:

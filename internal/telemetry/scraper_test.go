@@ -40,14 +40,20 @@ func (f *fakeServer) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // watched is what comes of watching a server for so long.
-func watched(t *testing.T, lasts time.Duration, answer answers) (lines []string, source telemetry.Source, asked map[string]int) {
+func watched(
+	t *testing.T, lasts time.Duration, answer answers,
+) (lines []string, source telemetry.Source, asked map[string]int) {
 	t.Helper()
 	began := time.Now()
 	server := &fakeServer{answer: answer, asked: map[string]int{}}
 	s := &telemetry.Scraper{
-		Collector: "server", Client: &http.Client{Transport: server}, Now: func() int64 { return int64(time.Since(began)) },
-		Addresses: []telemetry.Address{{Name: "http://s", URLs: []string{"http://s/metrics?token=hush", "http://s/prometheus/metrics"}}},
-		Mask:      func(text string) string { return strings.ReplaceAll(text, "hush", "***") },
+		Collector: "server", Client: &http.Client{Transport: server},
+		Now: func() int64 { return int64(time.Since(began)) },
+		Addresses: []telemetry.Address{{
+			Name: "http://s",
+			URLs: []string{"http://s/metrics?token=hush", "http://s/prometheus/metrics"},
+		}},
+		Mask: func(text string) string { return strings.ReplaceAll(text, "hush", "***") },
 	}
 	s.Start(t.Context(), func(rows []telemetry.Sample) {
 		for _, r := range rows {
@@ -74,15 +80,16 @@ func page(format string, args ...any) (int, string, time.Duration, error) {
 func TestScraperTellsChanges(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		lines, source, _ := watched(t, 1100*time.Millisecond, func(_ string, n int) (int, string, time.Duration, error) {
-			switch n {
-			case 1:
-				return page("# TYPE c counter\nc 1\n# TYPE g gauge\ng{a=\"hush\"} 7\n")
-			case 3:
-				return page("# TYPE c counter\nc 2\n")
-			}
-			return page("# TYPE c counter\nc 2\n# TYPE g gauge\ng{a=\"hush\"} 7\n")
-		})
+		lines, source, _ := watched(t, 1100*time.Millisecond,
+			func(_ string, n int) (int, string, time.Duration, error) {
+				switch n {
+				case 1:
+					return page("# TYPE c counter\nc 1\n# TYPE g gauge\ng{a=\"hush\"} 7\n")
+				case 3:
+					return page("# TYPE c counter\nc 2\n")
+				}
+				return page("# TYPE c counter\nc 2\n# TYPE g gauge\ng{a=\"hush\"} 7\n")
+			})
 		want := []string{
 			"5 c 1", `5 g{"a":"***"} 7`, "5 up 1",
 			"343 c 2", "343 up 1",
@@ -109,17 +116,19 @@ func TestScraperFindsThePage(t *testing.T) {
 		{`{"a":1}`, "<html>", "the answer is JSON, not Prometheus text"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			lines, source, asked := watched(t, 10*time.Second, func(path string, _ int) (int, string, time.Duration, error) {
-				body := c.usual
-				if path != "/metrics" {
-					body = c.other
-				}
-				if body == "" {
-					return http.StatusNotFound, "", 0, nil
-				}
-				return http.StatusOK, body, 0, nil
-			})
-			if source.Off != c.off || asked["/metrics"] != 1 || c.off != "" && (asked["/prometheus/metrics"] != 1 || len(lines) > 0) {
+			lines, source, asked := watched(t, 10*time.Second,
+				func(path string, _ int) (int, string, time.Duration, error) {
+					body := c.usual
+					if path != "/metrics" {
+						body = c.other
+					}
+					if body == "" {
+						return http.StatusNotFound, "", 0, nil
+					}
+					return http.StatusOK, body, 0, nil
+				})
+			if source.Off != c.off || asked["/metrics"] != 1 || c.off != "" &&
+				(asked["/prometheus/metrics"] != 1 || len(lines) > 0) {
 				t.Errorf("%+v: %q, asked %v, said %q", c, source.Off, asked, lines)
 			}
 			if c.off == "" && (asked["/prometheus/metrics"] < 20 || len(lines) != asked["/prometheus/metrics"]+1) {
@@ -209,12 +218,15 @@ func TestScraperStops(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		server := &fakeServer{asked: map[string]int{}, answer: func(_ string, n int) (int, string, time.Duration, error) {
-			if n > 1 {
-				return 200, "", time.Hour, nil
-			}
-			return page("a 1\n")
-		}}
+		server := &fakeServer{
+			asked: map[string]int{},
+			answer: func(_ string, n int) (int, string, time.Duration, error) {
+				if n > 1 {
+					return 200, "", time.Hour, nil
+				}
+				return page("a 1\n")
+			},
+		}
 		s := &telemetry.Scraper{
 			Client: &http.Client{Transport: server}, Now: func() int64 { return int64(time.Since(began)) },
 			Addresses: []telemetry.Address{{URLs: []string{"http://s/metrics"}}},
@@ -241,7 +253,10 @@ func TestScraperDoesNotWaitForTheSilent(t *testing.T) {
 	}{{"hangs", time.Hour, "no answer within 1s"}, {"is back", time.Millisecond, ""}} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
-			server := &fakeServer{asked: map[string]int{}, answer: func(string, int) (int, string, time.Duration, error) { return 200, "a 1\n", c.took, nil }}
+			server := &fakeServer{
+				asked:  map[string]int{},
+				answer: func(string, int) (int, string, time.Duration, error) { return 200, "a 1\n", c.took, nil },
+			}
 			s := &telemetry.Scraper{
 				Client: &http.Client{Transport: server}, Now: func() int64 { return int64(time.Since(began)) },
 				Addresses: []telemetry.Address{{URLs: []string{"http://s/metrics"}, Silent: true}},
@@ -266,12 +281,15 @@ func TestScraperLooksAtBorders(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		server := &fakeServer{asked: map[string]int{}, answer: func(_ string, n int) (int, string, time.Duration, error) {
-			if n == 3 {
-				return 200, "", time.Hour, nil
-			}
-			return page("a %d\n", n)
-		}}
+		server := &fakeServer{
+			asked: map[string]int{},
+			answer: func(_ string, n int) (int, string, time.Duration, error) {
+				if n == 3 {
+					return 200, "", time.Hour, nil
+				}
+				return page("a %d\n", n)
+			},
+		}
 		s := &telemetry.Scraper{
 			Client: &http.Client{Transport: server}, Now: func() int64 { return int64(time.Since(began)) },
 			Addresses: []telemetry.Address{{URLs: []string{"http://s/metrics"}}},

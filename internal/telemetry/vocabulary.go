@@ -49,11 +49,15 @@ func Ratios() []Ratio {
 		return Ratio{Word{name, "ratio", Gauge, doc}, part, whole}
 	}
 	return []Ratio{
-		share("prefix_hit_rate", "prefix_hits", "prefix_queries", "share of the prompt tokens that the prefix cache had"),
+		share("prefix_hit_rate", "prefix_hits", "prefix_queries",
+			"share of the prompt tokens that the prefix cache had"),
 		share("spec_accept", "spec_accepted", "spec_drafted", "share of the drafted tokens that were accepted"),
-		share("queue_share", "queue_time", "e2e", "of a request's time at the server, the part in which it waits for its turn"),
-		share("prefill_share", "prefill_time", "e2e", "of a request's time at the server, the part in which its prompt is read"),
-		share("decode_share", "decode_time", "e2e", "of a request's time at the server, the part in which tokens are made"),
+		share("queue_share", "queue_time", "e2e",
+			"of a request's time at the server, the part in which it waits for its turn"),
+		share("prefill_share", "prefill_time", "e2e",
+			"of a request's time at the server, the part in which its prompt is read"),
+		share("decode_share", "decode_time", "e2e",
+			"of a request's time at the server, the part in which tokens are made"),
 	}
 }
 
@@ -95,10 +99,11 @@ const (
 type Meaning struct {
 	Server, Metric, Word string
 	Fold                 Fold
-	Same                 string    // labels over which one value is repeated, such as ranks of an engine: the largest counts
-	Only                 [2]string // the label and value of the series that are meant; any without
-	Kind                 string    // the kind of sample that is meant, where it is not the word's
-	Scale                float64   // to the word's unit; 0 for 1
+	// labels over which one value is repeated, such as ranks of an engine: the largest counts
+	Same  string
+	Only  [2]string // the label and value of the series that are meant; any without
+	Kind  string    // the kind of sample that is meant, where it is not the word's
+	Scale float64   // to the word's unit; 0 for 1
 }
 
 // sglangRanks are ranks of one scheduler: each of them says the same. dp_rank tells
@@ -136,11 +141,17 @@ func Meanings() []Meaning {
 		{Server: "SGLang", Metric: "sglang:num_queue_reqs", Word: "waiting", Fold: Add, Same: sglangRanks},
 		{Server: "SGLang", Metric: "sglang:full_token_usage", Word: "kv_use", Fold: Mean, Same: sglangRanks},
 		{Server: "SGLang", Metric: "sglang:token_usage", Word: "kv_use", Fold: Mean, Same: sglangRanks},
-		{Server: "SGLang", Metric: "sglang:num_retracted_requests_total", Word: "preemptions", Fold: Add, Same: sglangRanks},
+		{
+			Server: "SGLang", Metric: "sglang:num_retracted_requests_total", Word: "preemptions", Fold: Add,
+			Same: sglangRanks,
+		},
 		{Server: "SGLang", Metric: "sglang:cached_tokens_total", Word: "prefix_hits", Fold: Add, Same: sglangRanks},
 		{Server: "SGLang", Metric: "sglang:prompt_tokens_total", Word: "prefix_queries", Fold: Add, Same: sglangRanks},
 		{Server: "SGLang", Metric: "sglang:prompt_tokens_total", Word: "prompt_tokens", Fold: Add, Same: sglangRanks},
-		{Server: "SGLang", Metric: "sglang:generation_tokens_total", Word: "generated_tokens", Fold: Add, Same: sglangRanks},
+		{
+			Server: "SGLang", Metric: "sglang:generation_tokens_total", Word: "generated_tokens", Fold: Add,
+			Same: sglangRanks,
+		},
 		{Server: "SGLang", Metric: "sglang:queue_time_seconds", Word: "queue_time", Fold: Add, Same: sglangRanks},
 		{Server: "SGLang", Metric: "sglang:time_to_first_token_seconds", Word: "ttft", Fold: Add, Same: sglangRanks},
 		{Server: "SGLang", Metric: "sglang:inter_token_latency_seconds", Word: "itl", Fold: Add, Same: sglangRanks},
@@ -168,10 +179,16 @@ func Meanings() []Meaning {
 		{Server: "llama.cpp", Metric: "llamacpp:prompt_tokens_cached_total", Word: "prefix_hits", Fold: Add},
 		{Server: "llama.cpp", Metric: "llamacpp:prompt_tokens_total", Word: "prompt_tokens", Fold: Add},
 		{Server: "llama.cpp", Metric: "llamacpp:tokens_predicted_total", Word: "generated_tokens", Fold: Add},
-		{Server: "llama.cpp", Metric: "llamacpp:spec_decode_num_accepted_tokens_total", Word: "spec_accepted", Fold: Add},
+		{
+			Server: "llama.cpp", Metric: "llamacpp:spec_decode_num_accepted_tokens_total", Word: "spec_accepted",
+			Fold: Add,
+		},
 		{Server: "llama.cpp", Metric: "llamacpp:spec_decode_num_draft_tokens_total", Word: "spec_drafted", Fold: Add},
 		{Server: "llama.cpp", Metric: "llamacpp:prompt_seconds_total", Word: "prefill_time", Fold: Add, Kind: Counter},
-		{Server: "llama.cpp", Metric: "llamacpp:tokens_predicted_seconds_total", Word: "decode_time", Fold: Add, Kind: Counter},
+		{
+			Server: "llama.cpp", Metric: "llamacpp:tokens_predicted_seconds_total", Word: "decode_time", Fold: Add,
+			Kind: Counter,
+		},
 
 		{Server: "TGI", Metric: "tgi_batch_current_size", Word: "running", Fold: Add},
 		{Server: "TGI", Metric: "tgi_queue_size", Word: "waiting", Fold: Add},
@@ -180,11 +197,26 @@ func Meanings() []Meaning {
 		{Server: "TGI", Metric: "tgi_request_queue_duration", Word: "queue_time", Fold: Add},
 		{Server: "TGI", Metric: "tgi_request_duration", Word: "e2e", Fold: Add},
 
-		{Server: "Triton", Metric: "nv_trt_llm_request_metrics", Word: "running", Fold: Add, Only: [2]string{"request_type", "scheduled"}},
-		{Server: "Triton", Metric: "nv_trt_llm_request_metrics", Word: "waiting", Fold: Add, Only: [2]string{"request_type", "waiting"}},
-		{Server: "Triton", Metric: "nv_trt_llm_kv_cache_block_metrics", Word: "kv_use", Fold: Mean, Only: [2]string{"kv_cache_block_type", "fraction"}},
-		{Server: "Triton", Metric: "nv_inference_queue_duration_us", Word: "queue_time", Fold: Add, Kind: Counter, Scale: 1e-6},
-		{Server: "Triton", Metric: "nv_inference_request_duration_us", Word: "e2e", Fold: Add, Kind: Counter, Scale: 1e-6},
+		{
+			Server: "Triton", Metric: "nv_trt_llm_request_metrics", Word: "running", Fold: Add,
+			Only: [2]string{"request_type", "scheduled"},
+		},
+		{
+			Server: "Triton", Metric: "nv_trt_llm_request_metrics", Word: "waiting",
+			Fold: Add, Only: [2]string{"request_type", "waiting"},
+		},
+		{
+			Server: "Triton", Metric: "nv_trt_llm_kv_cache_block_metrics", Word: "kv_use", Fold: Mean,
+			Only: [2]string{"kv_cache_block_type", "fraction"},
+		},
+		{
+			Server: "Triton", Metric: "nv_inference_queue_duration_us", Word: "queue_time", Fold: Add, Kind: Counter,
+			Scale: 1e-6,
+		},
+		{
+			Server: "Triton", Metric: "nv_inference_request_duration_us", Word: "e2e", Fold: Add, Kind: Counter,
+			Scale: 1e-6,
+		},
 
 		// In front of engines, whose own metrics it passes on. Its queue holds a request
 		// until the first token.

@@ -24,7 +24,9 @@ func TestMeanings(t *testing.T) {
 		} else {
 			seen[key] = true
 		}
-		if w := all[i]; strings.HasSuffix(m.Metric, "_total") != (w.Type == telemetry.Counter || m.Kind == telemetry.Counter) && m.Kind == "" || m.Fold == telemetry.Mean && w.Unit != "ratio" || m.Fold == "" {
+		if w := all[i]; strings.HasSuffix(m.Metric, "_total") != (w.Type == telemetry.Counter ||
+			m.Kind == telemetry.Counter) && m.Kind == "" || m.Fold == telemetry.Mean && w.Unit != "ratio" ||
+			m.Fold == "" {
 			t.Errorf("%+v cannot be combined with %+v", m, w)
 		}
 		if servers[m.Server] == nil {

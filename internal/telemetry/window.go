@@ -183,7 +183,8 @@ func (r *readings) tracks(m Meaning, kinds ...string) map[string][]*track {
 	for _, kind := range kinds {
 		groups := map[string][]*track{}
 		for key, t := range r.series {
-			if key.kind != kind || key.metric != m.Metric && key.metric+"_total" != m.Metric || m.Only[0] != "" && t.labels[m.Only[0]] != m.Only[1] {
+			if key.kind != kind || key.metric != m.Metric && key.metric+"_total" != m.Metric ||
+				m.Only[0] != "" && t.labels[m.Only[0]] != m.Only[1] {
 				continue
 			}
 			groups[group(t.labels, m.Same)] = append(groups[group(t.labels, m.Same)], t)

@@ -35,7 +35,10 @@ func fed(rows ...row) *telemetry.Readings {
 	r := &telemetry.Readings{}
 	at, up := 0.0, 1.0
 	look := func() {
-		r.Add(telemetry.Sample{At: int64(at * 1e9), Source: "s", Collector: "server", Metric: telemetry.Up, Kind: telemetry.Gauge, Value: up})
+		r.Add(telemetry.Sample{
+			At: int64(at * 1e9), Source: "s", Collector: "server",
+			Metric: telemetry.Up, Kind: telemetry.Gauge, Value: up,
+		})
 	}
 	for i, x := range rows {
 		if i > 0 && x.at != at {
@@ -46,7 +49,10 @@ func fed(rows ...row) *telemetry.Readings {
 			up = x.v
 			continue
 		}
-		r.Add(telemetry.Sample{At: int64(at * 1e9), Source: "s", Collector: "server", Metric: x.metric, Labels: x.labels, Kind: x.kind, Value: x.v})
+		r.Add(telemetry.Sample{
+			At: int64(at * 1e9), Source: "s", Collector: "server",
+			Metric: x.metric, Labels: x.labels, Kind: x.kind, Value: x.v,
+		})
 	}
 	look()
 	return r
@@ -61,7 +67,8 @@ type row struct {
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	const second = int64(1e9)
-	const running, tokens, ttft = "vllm:num_requests_running", "vllm:generation_tokens_total", "vllm:time_to_first_token_seconds"
+	const running, tokens, ttft = "vllm:num_requests_running", "vllm:generation_tokens_total",
+		"vllm:time_to_first_token_seconds"
 	for _, c := range []struct {
 		name     string
 		rows     []row
@@ -70,13 +77,23 @@ func TestWindow(t *testing.T) {
 	}{
 		{
 			"a gauge is weighted with time",
-			[]row{{0, running, "", "gauge", 0}, {1, running, "", "gauge", 4}, {4, running, "", "gauge", 8}, {5, "", "", "", 1}},
+			[]row{
+				{0, running, "", "gauge", 0},
+				{1, running, "", "gauge", 4},
+				{4, running, "", "gauge", 8},
+				{5, "", "", "", 1},
+			},
 			0, 5 * second,
 			[]string{"running avg=4 min=0 max=8 p50=4 p90=8 p99=8"},
 		},
 		{
 			"only within the window",
-			[]row{{0, running, "", "gauge", 0}, {1, running, "", "gauge", 4}, {4, running, "", "gauge", 8}, {5, "", "", "", 1}},
+			[]row{
+				{0, running, "", "gauge", 0},
+				{1, running, "", "gauge", 4},
+				{4, running, "", "gauge", 8},
+				{5, "", "", "", 1},
+			},
 			2 * second, 4 * second,
 			[]string{"running avg=4 min=4 max=4 p50=4 p90=4 p99=4"},
 		},
@@ -102,7 +119,10 @@ func TestWindow(t *testing.T) {
 				{1, "", "", "", 1},
 			},
 			0, second,
-			[]string{"running avg=5 min=5 max=5 p50=5 p90=5 p99=5", "kv_use avg=0.4 min=0.4 max=0.4 p50=0.4 p90=0.4 p99=0.4"},
+			[]string{
+				"running avg=5 min=5 max=5 p50=5 p90=5 p99=5",
+				"kv_use avg=0.4 min=0.4 max=0.4 p50=0.4 p90=0.4 p99=0.4",
+			},
 		},
 		{
 			"ranks repeat, schedulers add up",
@@ -117,19 +137,34 @@ func TestWindow(t *testing.T) {
 		},
 		{
 			"the better of two names",
-			[]row{{0, "sglang:token_usage", "", "gauge", 0.9}, {0, "sglang:full_token_usage", "", "gauge", 0.3}, {1, "", "", "", 1}},
+			[]row{
+				{0, "sglang:token_usage", "", "gauge", 0.9},
+				{0, "sglang:full_token_usage", "", "gauge", 0.3},
+				{1, "", "", "", 1},
+			},
 			0, second,
 			[]string{"kv_use avg=0.3 min=0.3 max=0.3 p50=0.3 p90=0.3 p99=0.3"},
 		},
 		{
 			"a counter grows, and begins anew",
-			[]row{{0, tokens, "", "counter", 100}, {1, tokens, "", "counter", 150}, {2, tokens, "", "counter", 30}, {3, tokens, "", "counter", 40}, {4, "", "", "", 1}},
+			[]row{
+				{0, tokens, "", "counter", 100},
+				{1, tokens, "", "counter", 150},
+				{2, tokens, "", "counter", 30},
+				{3, tokens, "", "counter", 40},
+				{4, "", "", "", 1},
+			},
 			0, 4 * second,
 			[]string{"generated_tokens sum=90 rate=22.5 resets=1"},
 		},
 		{
 			"from the look before the window to that after it",
-			[]row{{0, tokens, "", "counter", 100}, {1, tokens, "", "counter", 150}, {2, tokens, "", "counter", 170}, {3, tokens, "", "counter", 999}},
+			[]row{
+				{0, tokens, "", "counter", 100},
+				{1, tokens, "", "counter", 150},
+				{2, tokens, "", "counter", 170},
+				{3, tokens, "", "counter", 999},
+			},
 			second / 2, 3 * second / 2,
 			[]string{"generated_tokens sum=70 rate=35"},
 		},
@@ -158,13 +193,19 @@ func TestWindow(t *testing.T) {
 		},
 		{
 			"sums of a histogram count tokens",
-			[]row{{0, "tgi_request_generated_tokens", "", "sum", 5}, {0, "tgi_request_generated_tokens", "", "count", 1}, {1, "tgi_request_generated_tokens", "", "sum", 25}},
+			[]row{{0, "tgi_request_generated_tokens", "", "sum", 5}, {
+				0, "tgi_request_generated_tokens", "", "count",
+				1,
+			}, {1, "tgi_request_generated_tokens", "", "sum", 25}},
 			0, second,
 			[]string{"generated_tokens sum=20 rate=20"},
 		},
 		{
 			"microseconds of Triton",
-			[]row{{0, "nv_inference_queue_duration_us", "", "counter", 0}, {2, "nv_inference_queue_duration_us", "", "counter", 3e6}},
+			[]row{
+				{0, "nv_inference_queue_duration_us", "", "counter", 0},
+				{2, "nv_inference_queue_duration_us", "", "counter", 3e6},
+			},
 			0, 2 * second,
 			[]string{"queue_time sum=3 rate=1.5"},
 		},

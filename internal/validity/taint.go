@@ -137,7 +137,8 @@ func (t Taints) Of(metric, stat string) Taint {
 func (t Taints) Metric(metric string) Taint {
 	worst := t[metric]
 	for what, one := range t {
-		if strings.HasPrefix(what, metric+".") && (one.Level.Worse(worst.Level) || one.Level == worst.Level && one.Check < worst.Check) {
+		if strings.HasPrefix(what, metric+".") && (one.Level.Worse(worst.Level) || one.Level == worst.Level &&
+			one.Check < worst.Check) {
 			worst = one
 		}
 	}

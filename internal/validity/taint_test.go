@@ -18,7 +18,10 @@ func TestTaintsAreReadBack(t *testing.T) {
 			t.Errorf("%q is read as %+v and written as %q", text, got, got.String())
 		}
 	}
-	if got := validity.ParseTaint("turnaround"); got != (validity.Taint{Check: "turnaround", Level: validity.Doubtful}) {
+	if got := validity.ParseTaint("turnaround"); got != (validity.Taint{
+		Check: "turnaround",
+		Level: validity.Doubtful,
+	}) {
 		t.Errorf("a check alone is read as %+v", got)
 	}
 }

@@ -17,7 +17,8 @@ func ASCIITerminal(env func(string) string) bool {
 // plainer are the signs of our own screens in ASCII, one for one, so that what
 // stands below each other still does.
 var plainer = map[rune]rune{
-	'█': '#', '░': '.', '▁': '_', '▂': '.', '▃': '-', '▄': '=', '▅': '+', '▆': '*', '▇': '%', '·': '|', '…': '~', '–': '-', '—': '-', 'µ': 'u', '±': '~', '×': 'x',
+	'█': '#', '░': '.', '▁': '_', '▂': '.', '▃': '-', '▄': '=', '▅': '+', '▆': '*', '▇': '%', '·': '|', '…': '~',
+	'–': '-', '—': '-', 'µ': 'u', '±': '~', '×': 'x',
 	'≤': '<', '≥': '>', '↓': 'v', '↑': '^', '∞': '?',
 }
 

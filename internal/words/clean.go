@@ -99,7 +99,8 @@ func allowed(r rune) bool {
 	case r == '\n' || r == '\t':
 		return true
 	case unicode.IsControl(r), // C0, DEL and C1
-		r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069', r == '\u200e', r == '\u200f', r == '\u061c', // direction
+		// direction
+		r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069', r == '\u200e', r == '\u200f', r == '\u061c',
 		r == '\u200b', r == '\u2060', r == '\ufeff', // no width at all
 		r >= 0xe0000 && r <= 0xe007f: // tags: text that nobody sees
 		return false

@@ -71,10 +71,12 @@ var (
 
 func together(last, next string) bool {
 	number := strings.ContainsAny(last[len(last)-1:], "0123456789") || strings.HasSuffix(last, "∞")
-	if number && slices.Contains(units, strings.TrimRight(next, ".,:;)]")) || next == "·" || next == "±" || next == "×" {
+	if number && slices.Contains(units, strings.TrimRight(next, ".,:;)]")) || next == "·" || next == "±" ||
+		next == "×" {
 		return true
 	}
-	return slices.ContainsFunc(before, func(sign string) bool { return last == sign || strings.HasSuffix(last, " "+sign) })
+	return slices.ContainsFunc(before,
+		func(sign string) bool { return last == sign || strings.HasSuffix(last, " "+sign) })
 }
 
 // Bar is a bar of so many characters, of which a share is full.

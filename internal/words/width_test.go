@@ -4,7 +4,10 @@ import "testing"
 
 func TestWidth(t *testing.T) {
 	t.Parallel()
-	for s, want := range map[string]int{"": 0, "abc": 3, "Zürich…": 7, "模型 a": 6, "ｱ": 1, "Ａ": 2, "e\u0301": 1, "█▁": 2, "🚀": 2, "\u200d": 0} {
+	for s, want := range map[string]int{
+		"": 0, "abc": 3, "Zürich…": 7, "模型 a": 6, "ｱ": 1, "Ａ": 2,
+		"e\u0301": 1, "█▁": 2, "🚀": 2, "\u200d": 0,
+	} {
 		if got := Width(s); got != want {
 			t.Errorf("%q is %d columns wide, want %d", s, got, want)
 		}

@@ -126,7 +126,8 @@ func plural(noun string) string {
 	switch body, y := strings.CutSuffix(noun, "y"); {
 	case y && body != "" && !strings.ContainsAny(body[len(body)-1:], "aeiou"):
 		return body + "ies"
-	case strings.HasSuffix(noun, "s"), strings.HasSuffix(noun, "x"), strings.HasSuffix(noun, "ch"), strings.HasSuffix(noun, "sh"):
+	case strings.HasSuffix(noun, "s"), strings.HasSuffix(noun, "x"), strings.HasSuffix(noun, "ch"),
+		strings.HasSuffix(noun, "sh"):
 		return noun + "es"
 	}
 	return noun + "s"

@@ -133,7 +133,15 @@ func TestMiddle(t *testing.T) {
 		text string
 		most int
 		want string
-	}{{"short", 5, "short"}, {"candidate-1", 7, "can…e-1"}, {"ünïcödé", 4, "ün…é"}, {"abcdef", 0, "a…f"}, {"", 3, ""}, {"模型模型模型", 7, "模型…型"}, {"模型x", 4, "模…x"}} {
+	}{
+		{"short", 5, "short"},
+		{"candidate-1", 7, "can…e-1"},
+		{"ünïcödé", 4, "ün…é"},
+		{"abcdef", 0, "a…f"},
+		{"", 3, ""},
+		{"模型模型模型", 7, "模型…型"},
+		{"模型x", 4, "模…x"},
+	} {
 		if got := words.Middle(c.text, c.most); got != c.want {
 			t.Errorf("Middle(%q, %d) = %q, want %q", c.text, c.most, got, c.want)
 		}

@@ -184,7 +184,10 @@ func talk(c *dataset.Conversation) loadedTalk {
 	out := loadedTalk{System: c.System, Starts: begun(c.Before)}
 	for i := range c.Turns {
 		t := &c.Turns[i]
-		is := loadedTurn{Delay: float64(t.Delay) / 1e6, MaxTokens: t.MaxTokens, Model: t.Model, Texts: t.Texts, Messages: t.Messages, Tools: t.Tools, Payload: t.Raw, Silent: t.Silent, Starts: begun(t.Starts)}
+		is := loadedTurn{
+			Delay: float64(t.Delay) / 1e6, MaxTokens: t.MaxTokens, Model: t.Model, Texts: t.Texts,
+			Messages: t.Messages, Tools: t.Tools, Payload: t.Raw, Silent: t.Silent, Starts: begun(t.Starts),
+		}
 		if t.Role != "user" {
 			is.Role = t.Role
 		}
@@ -234,7 +237,8 @@ func standForHashes(t *testing.T, want, got *loaded, rec *format.Trace) {
 				blocks = blocks[:min(len(blocks), int(row.In)/rec.Block)]
 			}
 			if prompt[1] != float64(row.In) || len(hashes) != len(blocks) {
-				t.Errorf("conversation %d turn %d: %d tokens in blocks %v, AIPerf has %s", i, k, row.In, blocks, texts[0])
+				t.Errorf("conversation %d turn %d: %d tokens in blocks %v, AIPerf has %s", i, k, row.In, blocks,
+					texts[0])
 				continue
 			}
 			for n, h := range hashes {
@@ -307,7 +311,8 @@ func TestAIPerfSaysWhatIsRecorded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff(slices.Collect(strings.Lines(string(want))), slices.Collect(strings.Lines(string(got)))); diff != "" {
+	if diff := cmp.Diff(slices.Collect(strings.Lines(string(want))),
+		slices.Collect(strings.Lines(string(got)))); diff != "" {
 		t.Errorf("- recorded, + AIPerf; go test -run %s -update records it\n%s", t.Name(), diff)
 	}
 }

@@ -59,7 +59,8 @@ func arrowOf(t *testing.T, name string, stream bool) string {
 	}
 	lines := bytes.SplitAfter(bytes.TrimSpace(sample), []byte("\n"))
 	for _, part := range [][][]byte{lines[:3], lines[3:]} {
-		rows, _, err := array.RecordFromJSON(memory.DefaultAllocator, s, bytes.NewReader([]byte("["+string(bytes.Join(part, []byte(",")))+"]")))
+		rows, _, err := array.RecordFromJSON(memory.DefaultAllocator, s,
+			bytes.NewReader([]byte("["+string(bytes.Join(part, []byte(",")))+"]")))
 		if err == nil {
 			err = w.Write(rows)
 		}
@@ -77,7 +78,8 @@ func arrowOf(t *testing.T, name string, stream bool) string {
 func TestArrowFiles(t *testing.T) {
 	t.Parallel()
 	talks := func(path string) (all []loadedTalk) {
-		set := open(t, schema.Dataset{Type: "file", Path: path, Format: "baseten_trace"}, tok(t, "builtin"), 1, "profiling")
+		set := open(t, schema.Dataset{Type: "file", Path: path, Format: "baseten_trace"}, tok(t, "builtin"), 1,
+			"profiling")
 		for c := range set.Each() {
 			all = append(all, talk(c))
 		}
@@ -85,7 +87,10 @@ func TestArrowFiles(t *testing.T) {
 	}
 	want := talks(sampleOf(t, "baseten_trace"))
 	file := arrowOf(t, "trace.arrow", false)
-	for _, path := range []string{file, arrowOf(t, "trace.ipc", false), arrowOf(t, "stream.arrow", true), arrowOf(t, "nameless", false)} {
+	for _, path := range []string{
+		file, arrowOf(t, "trace.ipc", false), arrowOf(t, "stream.arrow", true),
+		arrowOf(t, "nameless", false),
+	} {
 		if diff := cmp.Diff(want, talks(path)); diff != "" || len(want) != 4 {
 			t.Errorf("%s: - JSON lines, + Arrow\n%s", filepath.Base(path), diff)
 		}
@@ -105,7 +110,8 @@ func TestArrowFiles(t *testing.T) {
 		if err := os.WriteFile(path, c.content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := dataset.Open(schema.Dataset{Type: "file", Path: path, Format: "baseten_trace"}, tok(t, "builtin"), 1, "profiling")
+		_, err := dataset.Open(schema.Dataset{Type: "file", Path: path, Format: "baseten_trace"}, tok(t, "builtin"), 1,
+			"profiling")
 		if err == nil || !strings.Contains(diag.Line(err), c.want) || strings.Contains(diag.Line(err), "\n") {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}

@@ -42,7 +42,8 @@ func TestCacheBustApartAndWithin(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("the same words again and again, said by everybody. ", 12)
 	message := func(role, text string) any { return map[string]any{"role": role, "content": text} }
-	said, asked := []any{message("system", long), message("user", "Hello. "+long)}, []any{message("user", "Hello. "+long)}
+	said, asked := []any{message("system", long), message("user", "Hello. "+long)},
+		[]any{message("user", "Hello. "+long)}
 	then := []any{message("assistant", "Yes."), message("user", "More.")}
 	weka := map[string]any{
 		"id": "w", "block_size": 64, "hash_id_scope": "local", "requests": []any{
@@ -69,13 +70,22 @@ func TestCacheBustApartAndWithin(t *testing.T) {
 			map[string]any{"session_id": "s", "timestamp": 9, "messages": slices.Concat(asked, then)},
 		}},
 		{"mooncake_trace", "first_turn_prefix system_prefix", []any{ // cumulative rows
-			map[string]any{"session_id": "s", "timestamp": 0, "input_length": 1100, "output_length": 1, "hash_ids": []int{1, 2, 3}},
-			map[string]any{"session_id": "s", "timestamp": 9, "input_length": 1600, "output_length": 1, "hash_ids": []int{1, 2, 3, 4}},
+			map[string]any{
+				"session_id": "s", "timestamp": 0, "input_length": 1100,
+				"output_length": 1, "hash_ids": []int{1, 2, 3},
+			},
+			map[string]any{
+				"session_id": "s", "timestamp": 9, "input_length": 1600,
+				"output_length": 1, "hash_ids": []int{1, 2, 3, 4},
+			},
 		}},
 		{"weka_trace", "first_turn_prefix system_prefix", []any{weka}},
 	} {
 		for _, target := range append(strings.Fields(c.targets), "") {
-			cfg := schema.Dataset{Name: "main", Type: "file", Format: c.format, Records: datasettest.Records(t, c.records...)}
+			cfg := schema.Dataset{
+				Name: "main", Type: "file", Format: c.format,
+				Records: datasettest.Records(t, c.records...),
+			}
 			if target != "" {
 				cfg.CacheBust = &schema.CacheBust{Target: target}
 			}
@@ -103,8 +113,10 @@ func TestCacheBustApartAndWithin(t *testing.T) {
 			if target == "" && first == 0 {
 				t.Errorf("%s: without a mark a second play finds nothing of the first", name)
 			}
-			if target != "" && (first != 0 || again > within+16*later || again < within-16*later) { // a mark may be a token longer, and a block end elsewhere
-				t.Errorf("%s: a second play knows %d tokens of its first prompt and %d of later ones; the first one knew %d", name, first, again, within)
+			// a mark may be a token longer, and a block end elsewhere
+			if target != "" && (first != 0 || again > within+16*later || again < within-16*later) {
+				t.Errorf("%s: a second play knows %d tokens of its first prompt and %d of later ones; the first one knew %d",
+					name, first, again, within)
 			}
 		}
 	}
@@ -117,7 +129,8 @@ func TestCacheBustKeepsCounts(t *testing.T) {
 	builtin := tok(t, "builtin")
 	for _, target := range []string{"first_turn_prefix", "first_turn_suffix"} {
 		for _, text := range []string{"Hi", "What is this?", strings.Repeat("Words and more words, 12 of them; ", 40)} {
-			cfg := schema.Dataset{Name: "main", Type: "file", Format: "single_turn", Records: datasettest.Records(t, map[string]any{"text": text}), CacheBust: &schema.CacheBust{Target: target}}
+			cfg := schema.Dataset{Name: "main", Type: "file", Format: "single_turn", Records: datasettest.Records(t,
+				map[string]any{"text": text}), CacheBust: &schema.CacheBust{Target: target}}
 			set := open(t, cfg, builtin, 1, "profiling")
 			for n := range int64(20) {
 				turn := set.Play(0, n).Turns[0]

@@ -101,11 +101,13 @@ func TestTreesBeyondAllBounds(t *testing.T) {
 	t.Parallel()
 	var lines []string
 	for i := range 40 {
-		lines = append(lines, fmt.Sprintf("a%d>b%d,c%d", i, i, i), fmt.Sprintf("b%d>a%d", i, i+1), fmt.Sprintf("c%d>a%d", i, i+1))
+		lines = append(lines, fmt.Sprintf("a%d>b%d,c%d", i, i, i), fmt.Sprintf("b%d>a%d", i, i+1),
+			fmt.Sprintf("c%d>a%d", i, i+1))
 	}
 	path := write(t, "wide.jsonl", dagOf(append(lines, "a40")...))
 	_, err := dataset.Open(schema.Dataset{Type: "file", Path: path}, nil, 1, "profiling")
-	if want := "is more than 10000000 requests with all that it starts"; err == nil || !strings.HasSuffix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+	if want := "is more than 10000000 requests with all that it starts"; err == nil ||
+		!strings.HasSuffix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v, want … %s", err, want)
 	}
 }
@@ -128,8 +130,10 @@ func TestTreesOfAHundredThousand(t *testing.T) {
 		t.Errorf("%d roots with %d turns, want 1 with %d", set.Len(), set.Turns(), deep)
 	}
 	lines[n-1] = fmt.Sprintf("a%d>a0", n-1)
-	_, err := dataset.Open(schema.Dataset{Type: "file", Path: write(t, "circle.jsonl", dagOf(lines...))}, nil, 1, "profiling")
-	if err == nil || !strings.Contains(err.Error(), "circle.jsonl:100000: a circle: a99999 → a0 → a1 → a2 → … 99993 more … → a99996 → a99997 → a99998 → a99999") {
+	_, err := dataset.Open(schema.Dataset{Type: "file", Path: write(t, "circle.jsonl", dagOf(lines...))}, nil, 1,
+		"profiling")
+	if err == nil || !strings.Contains(err.Error(),
+		"circle.jsonl:100000: a circle: a99999 → a0 → a1 → a2 → … 99993 more … → a99996 → a99997 → a99998 → a99999") {
 		t.Errorf("%v", err)
 	}
 }
@@ -141,7 +145,8 @@ func TestDependenciesKeptInTrees(t *testing.T) {
 {"session_id":"b","turns":[{"messages":[{"role":"user","content":"x"}]},{"messages":[{"role":"user","content":"x"}]}]}
 {"session_id":"o","orchestrator":true,"rounds":2,"spawns":["e"]}
 ` // c, d and e are leaves
-	set := open(t, schema.Dataset{Type: "file", Path: write(t, "kept.jsonl", content+dagOf("c", "d", "e"))}, nil, 1, "profiling")
+	set := open(t, schema.Dataset{Type: "file", Path: write(t, "kept.jsonl", content+dagOf("c", "d", "e"))}, nil, 1,
+		"profiling")
 	type sent struct {
 		conversation, session, parent string
 		turn                          int64
@@ -175,11 +180,15 @@ func TestDependenciesKeptInTrees(t *testing.T) {
 			if i == c.row {
 				s.at = c.at
 			}
-			replay.Add(fidelity.Played{Conversation: s.conversation, Session: s.session, Parent: s.parent, Turn: s.turn, Ended: s.end}, trace.Sent{At: s.at, Known: -1})
+			replay.Add(fidelity.Played{
+				Conversation: s.conversation, Session: s.session, Parent: s.parent, Turn: s.turn,
+				Ended: s.end,
+			}, trace.Sent{At: s.at, Known: -1})
 		}
 		f := replay.Fidelity()
 		if want := float64(6-c.wrong) / 6; f.Dependencies != want || f.Rows != 7 || f.Missing != 0 || f.Score != want {
-			t.Errorf("%s: dependencies kept %v, want %v; score %v, %d rows, %d missing", c.what, f.Dependencies, want, f.Score, f.Rows, f.Missing)
+			t.Errorf("%s: dependencies kept %v, want %v; score %v, %d rows, %d missing", c.what,
+				f.Dependencies, want, f.Score, f.Rows, f.Missing)
 		}
 	}
 }

@@ -65,7 +65,9 @@ func (w Wrapping) around(n, t int) int {
 // OpenSeeds is Open with a seed for the shape and one for the texts, and with
 // what the server's chat template puts around them. It ends with ctx, between one
 // record, or synthetic conversation, and the next.
-func OpenSeeds(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer, seeds Seeds, wrap Wrapping, stream string) (*Set, error) {
+func OpenSeeds(
+	ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer, seeds Seeds, wrap Wrapping, stream string,
+) (*Set, error) {
 	if cfg.RandomSeed != nil {
 		seeds = Seeds{Shape: *cfg.RandomSeed, Text: *cfg.RandomSeed}
 	}
@@ -95,7 +97,8 @@ func OpenSeeds(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer,
 		return nil, named(cfg, err)
 	}
 	if set.bust != nil && set.First().Turns[0].Raw != nil {
-		set.warnings = append(set.warnings, "cache_bust: bodies that were recorded whole are sent as they are, without a mark")
+		set.warnings = append(set.warnings,
+			"cache_bust: bodies that were recorded whole are sent as they are, without a mark")
 	}
 	return set, nil
 }

@@ -50,7 +50,8 @@ func TestDetectRefusesMixedFiles(t *testing.T) {
 func TestDetectSaysWhetherRecordsAreTimed(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
-		`{"text":"a"}`: false, `{"text":"a","timestamp":5}`: true, `{"turns":[{"text":"a","timestamp":0}]}`: true, `{"turns":[{"text":"a"}]}`: false,
+		`{"text":"a"}`: false, `{"text":"a","timestamp":5}`: true, `{"turns":[{"text":"a","timestamp":0}]}`: true,
+		`{"turns":[{"text":"a"}]}`: false,
 	} {
 		if got, err := format.Detect(write(t, "f.jsonl", text)); err != nil || got.Timed != want {
 			t.Errorf("Detect(%s).Timed = %v, %v; want %v", text, got.Timed, err, want)

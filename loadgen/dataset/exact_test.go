@@ -155,7 +155,8 @@ func TestBadInputsHaveAPlace(t *testing.T) {
 	} {
 		path := write(t, c.name, c.content)
 		_, err := dataset.Open(schema.Dataset{Type: "file", Path: path}, tok(t, "builtin"), 1, "profiling")
-		if err == nil || !strings.HasPrefix(err.Error(), filepath.Dir(path)+string(filepath.Separator)+c.want) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.HasPrefix(err.Error(), filepath.Dir(path)+string(filepath.Separator)+c.want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v\nwant %s", c.what, err, c.want)
 		}
 	}
@@ -183,7 +184,8 @@ func TestHashOfTwoLengths(t *testing.T) {
 	}
 	whole := tk.Encode(nil, set.At(1).Turns[0].Texts[0])
 	for i, n := range map[int]int{0: 600, 2: 550} {
-		if ids := tk.Encode(nil, set.At(i).Turns[0].Texts[0]); len(ids) != n || len(whole) != 1500 || !slices.Equal(ids, whole[:n]) {
+		if ids := tk.Encode(nil, set.At(i).Turns[0].Texts[0]); len(ids) != n ||
+			len(whole) != 1500 || !slices.Equal(ids, whole[:n]) {
 			t.Errorf("prompt %d has %d tokens, want %d that begin the %d of the longer one", i, len(ids), n, len(whole))
 		}
 	}

@@ -58,7 +58,8 @@ func TestFormats(t *testing.T) {
 			for i := range set.Len() {
 				a, b := set.Outline(i), set.At(i)
 				if a.ID != b.ID || len(a.Turns) != len(b.Turns) {
-					t.Fatalf("outline %d is %s with %d turns, the conversation %s with %d", i, a.ID, len(a.Turns), b.ID, len(b.Turns))
+					t.Fatalf("outline %d is %s with %d turns, the conversation %s with %d", i, a.ID, len(a.Turns), b.ID,
+						len(b.Turns))
 				}
 			}
 		})
@@ -193,8 +194,12 @@ func TestBasetenPromptsStay(t *testing.T) {
 		"no row has at most 1 input tokens":  {MaxISL: 1},
 		"of the format baseten_trace are se": {PrefixLenMultiplier: 0.5},
 	} {
-		cfg := schema.Dataset{Type: "file", Path: "testdata/aiperf/baseten_trace.jsonl", Format: "baseten_trace", Synthesis: &s}
-		if _, err := dataset.Open(cfg, tok(t, "builtin"), 1, "profiling"); err == nil || !strings.Contains(err.Error(), want) {
+		cfg := schema.Dataset{
+			Type: "file", Path: "testdata/aiperf/baseten_trace.jsonl", Format: "baseten_trace",
+			Synthesis: &s,
+		}
+		if _, err := dataset.Open(cfg, tok(t, "builtin"), 1, "profiling"); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want an error with %q", s, err, want)
 		}
 	}

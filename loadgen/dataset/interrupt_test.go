@@ -82,7 +82,10 @@ func TestToolsEndWithTheirContext(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	rows, log := filepath.Join(dir, "rows.jsonl"), filepath.Join(dir, "log.jsonl")
-	for path, line := range map[string]string{rows: `{"input_length": 10, "output_length": 2, "hash_ids": [1]}`, log: `{"messages": [{"role": "user", "content": "hi"}], "output": "ho"}`} {
+	for path, line := range map[string]string{
+		rows: `{"input_length": 10, "output_length": 2, "hash_ids": [1]}`,
+		log:  `{"messages": [{"role": "user", "content": "hi"}], "output": "ho"}`,
+	} {
 		if err := os.WriteFile(path, []byte(strings.Repeat(line+"\n", 3)), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,8 @@ func load(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer, src 
 		return s.set(ctx, r)
 	}
 	if n, what := files.Whole(cfg.Path); n > conversation.MaxText {
-		return nil, diag.Errorf("%s: %s of %s would be needed in memory, more than the limit of %d MiB", cfg.Path, what, size(n), conversation.MaxText>>20).
+		return nil, diag.Errorf("%s: %s of %s would be needed in memory, more than the limit of %d MiB",
+			cfg.Path, what, size(n), conversation.MaxText>>20).
 			Try("write it as JSON lines: those of " + format.Streaming() + " are read while they are played")
 	}
 	made, err := r.All(ctx)

@@ -49,7 +49,8 @@ func TestGoldenFiles(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join("testdata", name+".jsonl")
 			for _, format := range []string{"", name} {
-				set := open(t, schema.Dataset{Type: "file", Path: path, Format: format}, tok(t, "builtin"), 1, "profiling")
+				set := open(t, schema.Dataset{Type: "file", Path: path, Format: format}, tok(t, "builtin"), 1,
+					"profiling")
 				if diff := cmp.Diff(want, all(set)); diff != "" {
 					t.Errorf("format %q (-want +got):\n%s", format, diff)
 				}
@@ -171,10 +172,12 @@ func TestBadFiles(t *testing.T) {
 	}
 	empty := t.TempDir()
 	for path, want := range map[string]string{
-		empty:                       empty + ": a folder without record files (.jsonl, .json, .ndjson, .csv, .tsv, .parquet, .arrow, .ipc, .jsonl.gz)",
+		empty: empty +
+			": a folder without record files (.jsonl, .json, .ndjson, .csv, .tsv, .parquet, .arrow, .ipc, .jsonl.gz)",
 		filepath.Join(dir, "no.js"): "stat " + filepath.Join(dir, "no.js") + ": no such file or directory",
 	} {
-		if _, err := dataset.Open(schema.Dataset{Type: "file", Path: path}, nil, 1, "profiling"); err == nil || err.Error() != want {
+		if _, err := dataset.Open(schema.Dataset{Type: "file", Path: path}, nil, 1, "profiling"); err == nil ||
+			err.Error() != want {
 			t.Errorf("%s: error %v, want %s", path, err, want)
 		}
 	}
@@ -215,7 +218,8 @@ func TestEveryWrongRecord(t *testing.T) {
 			}
 			for name, err := range map[string]error{
 				"Open": func() error {
-					_, err := dataset.Open(schema.Dataset{Type: "file", Path: path, Format: c.format}, nil, 1, "profiling")
+					_, err := dataset.Open(schema.Dataset{Type: "file", Path: path, Format: c.format}, nil, 1,
+						"profiling")
 					return err
 				}(),
 				"Check": dataset.Check(schema.Dataset{Type: "file", Path: path, Format: c.format}, nil),
@@ -239,12 +243,16 @@ func TestEveryWrongRecord(t *testing.T) {
 func TestIgnoredFieldsAreCounted(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.jsonl")
-	content := `{"text":"a","colour":1}` + "\n" + `{"text":"b","outputlength":3,"colour":2}` + "\n" + `{"text":"c"}` + "\n"
+	content := `{"text":"a","colour":1}` + "\n" + `{"text":"b","outputlength":3,"colour":2}` + "\n" + `{"text":"c"}` +
+		"\n"
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	set := open(t, schema.Dataset{Type: "file", Path: path}, nil, 1, "profiling")
-	want := []string{path + `:1: field "colour" is ignored, in 2 of 3 records`, path + `:2: field "outputlength" is ignored, in 1 of 3 records; did you mean output_length?`}
+	want := []string{
+		path + `:1: field "colour" is ignored, in 2 of 3 records`,
+		path + `:2: field "outputlength" is ignored, in 1 of 3 records; did you mean output_length?`,
+	}
 	if diff := cmp.Diff(want, set.Doubts()); diff != "" {
 		t.Errorf("doubts (-want +got):\n%s", diff)
 	}
@@ -301,7 +309,8 @@ func TestSampler(t *testing.T) {
 			t.Errorf("random: %s came %d times of 5000", id, n)
 		}
 	}
-	if !slices.Equal(draw("random", 20, 3), draw("random", 20, 3)) || slices.Equal(draw("random", 20, 3), draw("random", 20, 4)) {
+	if !slices.Equal(draw("random", 20, 3), draw("random", 20, 3)) ||
+		slices.Equal(draw("random", 20, 3), draw("random", 20, 4)) {
 		t.Error("random does not follow its seed")
 	}
 }
@@ -321,7 +330,8 @@ func TestTimedAndTurns(t *testing.T) {
 // FuzzLines checks that any file gives a usable set or a one-line error.
 func FuzzLines(f *testing.F) {
 	for _, seed := range []string{
-		`{"text":"a"}`, "{\"texts\":[\"a\",{\"contents\":[\"b\"]}]}\n{\"text\":\"c\",\"delay\":5}", `{"turns":[{"text":"a"}]}`,
+		`{"text":"a"}`, "{\"texts\":[\"a\",{\"contents\":[\"b\"]}]}\n{\"text\":\"c\",\"delay\":5}",
+		`{"turns":[{"text":"a"}]}`,
 		"\ufeff{\"text\":null}", `{"text":"a","extra":{"x":[1,{"y":null}]}}`, "{\"session_id\":\"s\",\"turns\":[{\"text\":\"a\"}]}\n{\"session_id\":\"s\",\"turns\":[{\"role\":\"system\",\"text\":\"b\"}]}",
 		`{"type":"multi_turn","text":"a"}`, "[]", "{", "\x00",
 	} {
@@ -387,7 +397,10 @@ func TestLineReadsBack(t *testing.T) {
 	if len(set.At(0).Turns) != 3 || set.At(0).Turns[1].Delay == 0 || set.At(0).Turns[0].MaxTokens == 0 {
 		t.Errorf("the set to write has no turns, delays or lengths: %+v", set.At(0))
 	}
-	if _, err := format.Line(&dataset.Conversation{ID: "a", Turns: []dataset.Turn{{Texts: []string{"x"}, Context: "y"}}}); err == nil {
+	if _, err := format.Line(&dataset.Conversation{
+		ID:    "a",
+		Turns: []dataset.Turn{{Texts: []string{"x"}, Context: "y"}},
+	}); err == nil {
 		t.Error("a context was written, and lost")
 	}
 }

@@ -38,15 +38,25 @@ func TestSyntheticImages(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "a.png"), b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ format, source string }{{"png", "noise"}, {"jpeg", ""}, {"jpeg", "assets"}, {"random", "noise"}, {"png", folder}} {
+	for _, c := range []struct{ format, source string }{
+		{"png", "noise"},
+		{"jpeg", ""},
+		{"jpeg", "assets"},
+		{"random", "noise"},
+		{"png", folder},
+	} {
 		cfg := synthetic(4, fixed(5))
-		cfg.Images = &schema.Images{BatchSize: 2, Width: fixed(40), Height: &schema.Shape{Mean: p(30), StdDev: p(4)}, Format: c.format, Source: c.source}
+		cfg.Images = &schema.Images{
+			BatchSize: 2, Width: fixed(40), Height: &schema.Shape{Mean: p(30), StdDev: p(4)},
+			Format: c.format, Source: c.source,
+		}
 		set := open(t, cfg, tok(t, "builtin"), 1, "profiling")
 		seen := map[string]bool{}
 		for i := range set.Len() {
 			for _, m := range set.At(i).Turns[0].Images {
 				got, format, err := image.DecodeConfig(bytes.NewReader(decode(t, m)))
-				if err != nil || got.Width != 40 || got.Height < 15 || got.Height > 45 || format != m.Format || c.format != "random" && c.format != "" && format != c.format {
+				if err != nil || got.Width != 40 || got.Height < 15 || got.Height > 45 || format != m.Format ||
+					c.format != "random" && c.format != "" && format != c.format {
 					t.Errorf("%v: %s (%s) of %d x %d, %v", c, format, m.Format, got.Width, got.Height, err)
 				}
 				if seen[m.Base64] && c.source != folder {
@@ -61,7 +71,8 @@ func TestSyntheticImages(t *testing.T) {
 	}
 	cfg := synthetic(1, fixed(5))
 	cfg.Images = &schema.Images{BatchSize: 1, Source: t.TempDir()}
-	if _, err := dataset.Open(cfg, tok(t, "builtin"), 1, "profiling"); err == nil || !strings.Contains(err.Error(), "holds no png, jpeg or gif") {
+	if _, err := dataset.Open(cfg, tok(t, "builtin"), 1, "profiling"); err == nil ||
+		!strings.Contains(err.Error(), "holds no png, jpeg or gif") {
 		t.Errorf("a folder without pictures gave %v", err)
 	}
 }
@@ -69,14 +80,18 @@ func TestSyntheticImages(t *testing.T) {
 func TestSyntheticSound(t *testing.T) {
 	t.Parallel()
 	cfg := synthetic(6, fixed(5))
-	cfg.Audio = &schema.Audio{BatchSize: 1, Length: &schema.Shape{Mean: p(0.5), StdDev: p(0)}, SampleRates: []float64{8, 16}, Depths: []int{8, 24}, Channels: 2}
+	cfg.Audio = &schema.Audio{
+		BatchSize: 1, Length: &schema.Shape{Mean: p(0.5), StdDev: p(0)},
+		SampleRates: []float64{8, 16}, Depths: []int{8, 24}, Channels: 2,
+	}
 	set := open(t, cfg, tok(t, "builtin"), 1, "profiling")
 	rates := map[uint32]bool{}
 	for i := range set.Len() {
 		b := decode(t, set.At(i).Turns[0].Audios[0])
 		rate, width := binary.LittleEndian.Uint32(b[24:]), int(binary.LittleEndian.Uint16(b[34:]))/8
 		rates[rate] = true
-		if string(b[:4]) != "RIFF" || string(b[8:12]) != "WAVE" || int(binary.LittleEndian.Uint16(b[22:])) != 2 || len(b)-44 != int(rate)/2*2*width {
+		if string(b[:4]) != "RIFF" || string(b[8:12]) != "WAVE" || int(binary.LittleEndian.Uint16(b[22:])) != 2 ||
+			len(b)-44 != int(rate)/2*2*width {
 			t.Errorf("sound %d: %d bytes at %d Hz with %d bytes a sample", i, len(b), rate, width)
 		}
 	}
@@ -88,10 +103,14 @@ func TestSyntheticSound(t *testing.T) {
 func TestVideoNeedsFFmpeg(t *testing.T) {
 	t.Parallel()
 	cfg := synthetic(1, fixed(5))
-	cfg.Video = &schema.Video{BatchSize: 1, Width: 64, Height: 48, Duration: 1, FPS: 4, Format: "mp4", Codec: "mpeg4", SynthType: "grid_clock"}
+	cfg.Video = &schema.Video{
+		BatchSize: 1, Width: 64, Height: 48, Duration: 1, FPS: 4, Format: "mp4", Codec: "mpeg4",
+		SynthType: "grid_clock",
+	}
 	set, err := dataset.Open(cfg, tok(t, "builtin"), 1, "profiling")
 	if _, missing := exec.LookPath("ffmpeg"); missing != nil {
-		if err == nil || !strings.Contains(diag.Line(err), "mp4 needs FFmpeg, and there is no ffmpeg on the PATH; hint: install FFmpeg") {
+		if err == nil || !strings.Contains(diag.Line(err),
+			"mp4 needs FFmpeg, and there is no ffmpeg on the PATH; hint: install FFmpeg") {
 			t.Errorf("without FFmpeg: %v", err)
 		}
 		return
@@ -108,10 +127,14 @@ func TestVideoNeedsFFmpeg(t *testing.T) {
 func TestMP3NeedsFFmpeg(t *testing.T) {
 	t.Parallel()
 	cfg := synthetic(2, fixed(5))
-	cfg.Audio = &schema.Audio{BatchSize: 1, Length: &schema.Shape{Mean: p(0.5), StdDev: p(0)}, Format: "mp3", SampleRates: []float64{16}, Depths: []int{16}, Channels: 1}
+	cfg.Audio = &schema.Audio{
+		BatchSize: 1, Length: &schema.Shape{Mean: p(0.5), StdDev: p(0)}, Format: "mp3",
+		SampleRates: []float64{16}, Depths: []int{16}, Channels: 1,
+	}
 	set, err := dataset.Open(cfg, tok(t, "builtin"), 1, "profiling")
 	if _, missing := exec.LookPath("ffmpeg"); missing != nil {
-		if err == nil || !strings.Contains(diag.Line(err), "mp3 needs FFmpeg, and there is no ffmpeg on the PATH; hint: install FFmpeg") {
+		if err == nil || !strings.Contains(diag.Line(err),
+			"mp3 needs FFmpeg, and there is no ffmpeg on the PATH; hint: install FFmpeg") {
 			t.Errorf("without FFmpeg: %v", err)
 		}
 		return
@@ -121,11 +144,13 @@ func TestMP3NeedsFFmpeg(t *testing.T) {
 	}
 	one, other := set.At(0).Turns[0].Audios[0], set.At(1).Turns[0].Audios[0]
 	b := decode(t, one)
-	if id3, sync := bytes.HasPrefix(b, []byte("ID3")), len(b) > 1 && b[0] == 0xff && b[1]&0xe0 == 0xe0; len(b) < 500 || !id3 && !sync {
+	if id3, sync := bytes.HasPrefix(b, []byte("ID3")), len(b) > 1 && b[0] == 0xff && b[1]&0xe0 == 0xe0; len(b) < 500 ||
+		!id3 && !sync {
 		t.Errorf("%d bytes that are no mp3", len(b))
 	}
 	if one.Format != "mp3" || one.Base64 == other.Base64 || one.Length != 500*time.Millisecond {
-		t.Errorf("format %s, length %v, alike %v; want an mp3 of half a second unlike the other", one.Format, one.Length, one.Base64 == other.Base64)
+		t.Errorf("format %s, length %v, alike %v; want an mp3 of half a second unlike the other",
+			one.Format, one.Length, one.Base64 == other.Base64)
 	}
 }
 
@@ -138,7 +163,10 @@ func TestMediaOfFiles(t *testing.T) {
 	if err := png.Encode(&b, image.NewRGBA(image.Rect(0, 0, 2, 2))); err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string][]byte{"in/cat.png": b.Bytes(), "in/note.txt": []byte("hello"), "out.png": b.Bytes()} {
+	for name, data := range map[string][]byte{
+		"in/cat.png": b.Bytes(), "in/note.txt": []byte("hello"),
+		"out.png": b.Bytes(),
+	} {
 		if err := os.MkdirAll(filepath.Join(dir, "in"), 0o700); err != nil {
 			t.Fatal(err)
 		}

@@ -144,30 +144,43 @@ s-2
 warning: ` + s.Repo + `: 2 rows cannot be sent and left out
 `
 	case s.Say != "":
-		return s.Subset + "/" + s.Split + "/0000.parquet", rows(audioRow{Audio: mediaCell{Bytes: wavBytes(t, 0.5)}}, audioRow{Audio: mediaCell{Bytes: long}}, audioRow{}),
+		return s.Subset + "/" + s.Split + "/0000.parquet", rows(audioRow{Audio: mediaCell{Bytes: wavBytes(t, 0.5)}},
+				audioRow{Audio: mediaCell{Bytes: long}}, audioRow{}),
 			"session_000000\n isl=5 \"Transcribe this audio.\" audio=data:audio/wav;base64,UklGRsQPAABXQVZFZm\nwarning: " + s.Repo + ": 2 rows cannot be sent and left out\n"
 	case s.Name == "vision_arena":
 		b64 := base64.StdEncoding.EncodeToString(pngBytes(t))
 		return "data/train-0.jsonl", text(`{"conversation":[[{"role":"user","content":"What is this?"}],[{"role":"assistant","content":"A square."}]],"images":[{"bytes":{"$base64":"` + b64 + `"},"path":null}]}` + "\n"),
 			"session_000000\n isl=4 \"What is this?\" image=data:image/png;base64,iVBORw0KGgoAAAANSU\n"
 	case s.Name == "llava_onevision":
-		return s.Subset + "/train-00000-of-00001.parquet", rows(llavaRow{Image: mediaCell{Bytes: pngBytes(t)}, Conversations: []message{{"human", "<image>\nDescribe it."}, {"gpt", "A square."}}}),
+		return s.Subset + "/train-00000-of-00001.parquet", rows(llavaRow{
+				Image:         mediaCell{Bytes: pngBytes(t)},
+				Conversations: []message{{"human", "<image>\nDescribe it."}, {"gpt", "A square."}},
+			}),
 			"session_000000\n isl=3 \"Describe it.\" image=data:image/png;base64,iVBORw0KGgoAAAANSU\n"
 	case s.Name == "mmstar":
-		return "mmstar.parquet/val-0.parquet", rows(imageRow{"What is it?", mediaCell{Bytes: pngBytes(t)}}), "session_000000\n isl=4 \"What is it?\" image=data:image/png;base64,iVBORw0KGgoAAAANSU\n"
+		return "mmstar.parquet/val-0.parquet", rows(imageRow{"What is it?", mediaCell{Bytes: pngBytes(t)}}),
+			"session_000000\n isl=4 \"What is it?\" image=data:image/png;base64,iVBORw0KGgoAAAANSU\n"
 	case s.Name == "mmvu":
-		return "validation.parquet", rows(videoRow{"Which?", choice{A: &some, C: &some}, "https://example.org/v/1.mp4"}), "session_000000\n isl=6 \"Which? A.One C.One\" video=https://example.org/v/1.mp4\n"
+		return "validation.parquet", rows(videoRow{
+			"Which?",
+			choice{A: &some, C: &some},
+			"https://example.org/v/1.mp4",
+		}), "session_000000\n isl=6 \"Which? A.One C.One\" video=https://example.org/v/1.mp4\n"
 	case s.Turns > 1:
-		return "data/train.parquet", rows(promptsRow{1, []string{"First.", "Second."}}, promptsRow{2, []string{"Only."}}), "session_000000\n isl=2 \"First.\"\n isl=2 \"Second.\"\nsession_000001\n isl=2 \"Only.\"\n"
+		return "data/train.parquet", rows(promptsRow{1, []string{"First.", "Second."}},
+				promptsRow{2, []string{"Only."}}),
+			"session_000000\n isl=2 \"First.\"\n isl=2 \"Second.\"\nsession_000001\n isl=2 \"Only.\"\n"
 	case s.Template != "":
-		return "data/train-0.parquet", rows(textRow{Code: "x = {1}", Change: "Say 2."}), "session_000000\n isl=51 \"Given a code file, please apply the chan...e\\\" section below.\"\n"
+		return "data/train-0.parquet", rows(textRow{Code: "x = {1}", Change: "Say 2."}),
+			"session_000000\n isl=51 \"Given a code file, please apply the chan...e\\\" section below.\"\n"
 	}
 	dir := ""
 	if s.Subset != "" {
 		dir = s.Subset + "/"
 	}
 	row := textRow{Problem: "p q", Question: "p q", Prompt: "p q", Text: "p q", Instruction: "p q"}
-	return dir + s.Split + "-00000-of-00001.parquet", rows(row, textRow{Problem: " ", Question: "", Prompt: "\n", Text: " ", Instruction: " "}),
+	return dir + s.Split + "-00000-of-00001.parquet",
+		rows(row, textRow{Problem: " ", Question: "", Prompt: "\n", Text: " ", Instruction: " "}),
 		"session_000000\n isl=2 \"p q\"\nwarning: " + s.Repo + ": 1 row cannot be sent and left out\n"
 }
 
@@ -195,7 +208,8 @@ func TestPublishedSets(t *testing.T) {
 		switch {
 		case s.Address != "":
 			cfg.Folder = filepath.Join(t.TempDir(), s.File)
-			if err := text(`{"question_id":1,"category":"writing","turns":["Write a poem.","Another."]}` + "\n")(cfg.Folder); err != nil {
+			if err := text(`{"question_id":1,"category":"writing","turns":["Write a poem.","Another."]}` +
+				"\n")(cfg.Folder); err != nil {
 				t.Fatal(err)
 			}
 			want = "session_000000\n isl=4 \"Write a poem.\"\n"
@@ -238,7 +252,8 @@ func TestPublishedFilters(t *testing.T) {
 	name, write, _ := publicSample(t, &s)
 	cached(t, home, &s, name, write)
 	ids := func(filters map[string]any, entries int) (string, error) {
-		set, err := dataset.Open(schema.Dataset{Type: "public", Dataset: s.Name, Filters: filters, Entries: entries}, tok(t, "builtin"), 1, "profiling")
+		set, err := dataset.Open(schema.Dataset{Type: "public", Dataset: s.Name, Filters: filters, Entries: entries},
+			tok(t, "builtin"), 1, "profiling")
 		if err != nil {
 			return "", err
 		}
@@ -275,7 +290,8 @@ func TestPublishedFilters(t *testing.T) {
 			t.Errorf("%v: %v, want %q", c.filters, err, c.want)
 		}
 	}
-	if _, err := dataset.Open(schema.Dataset{Type: "public", Dataset: "nothing"}, nil, 1, "profiling"); err == nil || !strings.Contains(err.Error(), `"nothing": no published set of that name`) {
+	if _, err := dataset.Open(schema.Dataset{Type: "public", Dataset: "nothing"}, nil, 1, "profiling"); err == nil ||
+		!strings.Contains(err.Error(), `"nothing": no published set of that name`) {
 		t.Errorf("an unknown set: %v", err)
 	}
 }
@@ -289,7 +305,8 @@ func TestPublishedSoundsHaveLengths(t *testing.T) {
 	flac := append([]byte("fLaC\x80\x00\x00\x22"), make([]byte, 34)...)
 	flac[8+10], flac[8+11], flac[8+12] = 0x03, 0xe8, 0x00
 	flac[8+16], flac[8+17] = 0x9c, 0x40
-	cached(t, home, &s, "clean/test/0000.parquet", rows(audioRow{Audio: mediaCell{Bytes: wavBytes(t, 2.5)}}, audioRow{Audio: mediaCell{Bytes: flac}}))
+	cached(t, home, &s, "clean/test/0000.parquet", rows(audioRow{Audio: mediaCell{Bytes: wavBytes(t, 2.5)}},
+		audioRow{Audio: mediaCell{Bytes: flac}}))
 	set := open(t, schema.Dataset{Type: "public", Dataset: s.Name}, tok(t, "builtin"), 1, "profiling")
 	if set.Len() != 2 {
 		t.Fatalf("%d conversations", set.Len())

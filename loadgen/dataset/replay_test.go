@@ -57,7 +57,8 @@ func sampleTrace(t *testing.T, n int) string {
 		}
 		in := len(blocks)*512 - r.IntN(500)
 		ids := strings.ReplaceAll(strings.Trim(fmt.Sprint(blocks), "[]"), " ", ",")
-		fmt.Fprintf(&b, `{"timestamp":%d,"input_length":%d,"output_length":%d,"hash_ids":[%s]}`+"\n", i*10, in, 1+r.IntN(20), ids)
+		fmt.Fprintf(&b, `{"timestamp":%d,"input_length":%d,"output_length":%d,"hash_ids":[%s]}`+"\n", i*10, in,
+			1+r.IntN(20), ids)
 	}
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
@@ -89,14 +90,18 @@ func TestTracePromptsReachThePredictedHitRate(t *testing.T) {
 				t.Errorf("%s: prompt %d has %d tokens, the trace says %d", name, i, len(ids), rec.Rows[i].In)
 			}
 			at := time.Second + *c.Turns[0].Timestamp // the run's clock started a second before
-			replay.Add(fidelity.Played{Conversation: c.ID, Turn: 0, Intended: at, Ended: at + 5}, trace.Sent{At: at, In: int64(len(ids)), Out: rec.Rows[i].Out, Known: int64(cache.ask(ids)), Asked: int64(len(ids))})
+			replay.Add(fidelity.Played{Conversation: c.ID, Turn: 0, Intended: at, Ended: at + 5}, trace.Sent{
+				At: at,
+				In: int64(len(ids)), Out: rec.Rows[i].Out, Known: int64(cache.ask(ids)), Asked: int64(len(ids)),
+			})
 		}
 		reached := float64(cache.known) / float64(cache.total)
 		if math.Abs(reached-predicted) > 0.01 || predicted < 0.2 {
 			t.Errorf("%s: the cache knew %.4f of the tokens, the trace predicts %.4f", name, reached, predicted)
 		}
 		f := replay.Fidelity()
-		if f.Missing != 0 || f.OnTime != 1 || f.LagP99 != 0 || f.InputLength != 1 || f.OutputLength != 1 || math.Abs(f.Reached-reached) > 1e-12 || f.Score < 0.99 {
+		if f.Missing != 0 || f.OnTime != 1 || f.LagP99 != 0 || f.InputLength != 1 || f.OutputLength != 1 ||
+			math.Abs(f.Reached-reached) > 1e-12 || f.Score < 0.99 {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}

@@ -120,7 +120,8 @@ func TestCorpora(t *testing.T) {
 				for i := range set.Len() {
 					text := set.At(i).Turns[0].Texts[0]
 					if got := tk.Count(text); got != n || set.At(i).Turns[0].ISL != int64(n) {
-						t.Errorf("%s %q%s: %d tokens, ISL %d, want %d: %.120q", name, c.corpus, c.file, got, set.At(i).Turns[0].ISL, n, text)
+						t.Errorf("%s %q%s: %d tokens, ISL %d, want %d: %.120q", name, c.corpus,
+							c.file, got, set.At(i).Turns[0].ISL, n, text)
 					}
 					if n >= 300 && !strings.Contains(text, c.has) {
 						t.Errorf("%s %q%s: %q is not in %.120q", name, c.corpus, c.file, c.has, text)
@@ -134,7 +135,8 @@ func TestCorpora(t *testing.T) {
 	}
 	cfg := synthetic(1, fixed(5))
 	cfg.Prompts.CorpusFile = write(t, "empty.txt", " \n")
-	if _, err := dataset.Open(cfg, tok(t, "o200k_base"), 1, "profiling"); err == nil || !strings.Contains(err.Error(), "empty.txt: holds no text") {
+	if _, err := dataset.Open(cfg, tok(t, "o200k_base"), 1, "profiling"); err == nil ||
+		!strings.Contains(err.Error(), "empty.txt: holds no text") {
 		t.Errorf("an empty corpus gave %v", err)
 	}
 }
@@ -210,14 +212,18 @@ func TestHitRateOutOfReach(t *testing.T) {
 func TestRankings(t *testing.T) {
 	t.Parallel()
 	cfg := synthetic(5, nil)
-	cfg.Rankings = &schema.Rankings{Passages: fixed(3), PassageTokens: &schema.Shape{Mean: p(40), StdDev: p(9)}, QueryTokens: fixed(7)}
+	cfg.Rankings = &schema.Rankings{
+		Passages: fixed(3), PassageTokens: &schema.Shape{Mean: p(40), StdDev: p(9)},
+		QueryTokens: fixed(7),
+	}
 	tk := tok(t, "o200k_base")
 	set := open(t, cfg, tk, 1, "profiling")
 	sizes := map[int]bool{}
 	for i := range set.Len() {
 		tn := set.At(i).Turns[0]
 		if tk.Count(tn.Query) != 7 || len(tn.Passages) != 3 || len(tn.Texts) != 0 {
-			t.Errorf("conversation %d: query of %d tokens, %d passages, %d texts", i, tk.Count(tn.Query), len(tn.Passages), len(tn.Texts))
+			t.Errorf("conversation %d: query of %d tokens, %d passages, %d texts", i,
+				tk.Count(tn.Query), len(tn.Passages), len(tn.Texts))
 		}
 		for _, s := range tn.Passages {
 			sizes[tk.Count(s)] = true
@@ -256,7 +262,8 @@ func TestCacheBust(t *testing.T) {
 			}
 			where, mark, _ := strings.Cut(c.want, " ")
 			body := strings.TrimPrefix(text, where+" ")
-			if strings.HasPrefix(mark, "[") && !strings.HasPrefix(body, mark) || mark == "]" && !strings.HasSuffix(body, mark) {
+			if strings.HasPrefix(mark, "[") && !strings.HasPrefix(body, mark) ||
+				mark == "]" && !strings.HasSuffix(body, mark) {
 				t.Errorf("%s: the mark is not where it should be: %q", c.target, text)
 			}
 			if seen[text] {
@@ -270,10 +277,12 @@ func TestCacheBust(t *testing.T) {
 	}
 	cfg := synthetic(1, fixed(20))
 	cfg.Prompts.CacheBust = &schema.CacheBust{Target: "warmup_isolation_first_turn"}
-	if text := open(t, cfg, tk, 1, "profiling").Sampler(1).Next().Turns[0].Texts[0]; strings.Contains(text, "[warmup]") {
+	if text := open(t, cfg, tk, 1, "profiling").Sampler(1).Next().Turns[0].Texts[0]; strings.Contains(text,
+		"[warmup]") {
 		t.Errorf("a profiling prompt carries the warmup's mark: %q", text)
 	}
-	if text := open(t, cfg, tk, 1, "warmup").Sampler(1).Next().Turns[0].Texts[0]; !strings.HasPrefix(text, "[warmup] ") {
+	if text := open(t, cfg, tk, 1, "warmup").Sampler(1).Next().Turns[0].Texts[0]; !strings.HasPrefix(text,
+		"[warmup] ") {
 		t.Errorf("a warmup prompt carries no mark: %q", text)
 	}
 }

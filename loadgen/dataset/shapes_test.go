@@ -51,11 +51,13 @@ func TestLargeSetsSayTheSame(t *testing.T) {
 				for n := range got.Turns {
 					a, b := &got.Turns[n], &outline.Turns[n]
 					if a.ISL != b.ISL || a.MaxTokens != b.MaxTokens || a.Delay != b.Delay {
-						t.Fatalf("turn %d of %d: its outline says %d, %d, %v; it has %d, %d, %v", n, i, b.ISL, b.MaxTokens, b.Delay, a.ISL, a.MaxTokens, a.Delay)
+						t.Fatalf("turn %d of %d: its outline says %d, %d, %v; it has %d, %d, %v", n, i, b.ISL,
+							b.MaxTokens, b.Delay, a.ISL, a.MaxTokens, a.Delay)
 					}
 				}
 			}
-			if large.Digest() != make(many, 3).Digest() || large.Digest() == make(many, 4).Digest() || large.Digest() == make(many+1, 3).Digest() {
+			if large.Digest() != make(many, 3).Digest() || large.Digest() == make(many, 4).Digest() ||
+				large.Digest() == make(many+1, 3).Digest() {
 				t.Error("a digest does not follow the content")
 			}
 		})

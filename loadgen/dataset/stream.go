@@ -54,7 +54,8 @@ func openStream(cfg schema.Dataset, r *format.Reader, tok tokenizer.Tokenizer, s
 		return nil, err
 	}
 	if order != "sequential" && !lines.Seekable() {
-		return nil, diag.Errorf("%s: a compressed file of %d MiB cannot be played in %s order", cfg.Path, lines.Size()>>20, order).
+		return nil, diag.Errorf("%s: a compressed file of %d MiB cannot be played in %s order", cfg.Path,
+			lines.Size()>>20, order).
 			Try("inflate it, or sampling sequential")
 	}
 	cfg.Format = f.Name
@@ -76,7 +77,8 @@ func openStream(cfg schema.Dataset, r *format.Reader, tok tokenizer.Tokenizer, s
 // set is s with what a person should know of the file's beginning, which r reads.
 func (s *stream) set(ctx context.Context, r *format.Reader) (*Set, error) {
 	r.Look(checked, nil)
-	r.Note("%s: its %s are read while they are played; a mistake behind its first 8 MiB ends the run that finds it", s.cfg.Path, size(s.lines.Size()))
+	r.Note("%s: its %s are read while they are played; a mistake behind its first 8 MiB ends the run that finds it",
+		s.cfg.Path, size(s.lines.Size()))
 	ahead, err := r.All(ctx)
 	if err != nil {
 		return nil, err

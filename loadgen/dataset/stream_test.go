@@ -66,7 +66,10 @@ func TestLargeFilesArePlayedFromDisk(t *testing.T) {
 	}
 	path, n := large(t, "large.jsonl", streamedFrom+1, single)
 	some, k := large(t, "small.jsonl", 3<<20, single)
-	cfg := schema.Dataset{Type: "file", Prompts: schema.Prompts{OSL: &schema.Shape{Mean: p(50), StdDev: p(20)}}, SystemPrompt: "be brief"}
+	cfg := schema.Dataset{
+		Type: "file", Prompts: schema.Prompts{OSL: &schema.Shape{Mean: p(50), StdDev: p(20)}},
+		SystemPrompt: "be brief",
+	}
 	cfg.Path = some
 	small := open(t, cfg, nil, 3, "profiling")
 	cfg.Path = path
@@ -86,13 +89,15 @@ func TestLargeFilesArePlayedFromDisk(t *testing.T) {
 				t.Fatalf("conversation %d: - held, + read when played\n%s", i, diff)
 			}
 		}
-		if want := fmt.Sprintf("session_%06d", i%n); c.ID != want || !strings.HasPrefix(c.Turns[0].Texts[0], fmt.Sprintf("%d ", i%n)) {
+		if want := fmt.Sprintf("session_%06d", i%n); c.ID != want ||
+			!strings.HasPrefix(c.Turns[0].Texts[0], fmt.Sprintf("%d ", i%n)) {
 			t.Fatalf("play %d is %s %.20q, want %s", i, c.ID, c.Turns[0].Texts[0], want)
 		}
 	}
 	for i := range 40 {
 		i = i * 997 % n
-		if c := set.At(i); c.ID != fmt.Sprintf("session_%06d", i) || !strings.HasPrefix(c.Turns[0].Texts[0], fmt.Sprintf("%d ", i)) {
+		if c := set.At(i); c.ID != fmt.Sprintf("session_%06d", i) ||
+			!strings.HasPrefix(c.Turns[0].Texts[0], fmt.Sprintf("%d ", i)) {
 			t.Fatalf("conversation %d is %s %.20q", i, c.ID, c.Turns[0].Texts[0])
 		}
 	}
@@ -108,10 +113,12 @@ func TestLargeFilesArePlayedFromDisk(t *testing.T) {
 	for range n / 8 {
 		dealt[shuffled.Next().ID] = true
 	}
-	if len(dealt) != n/8 || dealt["session_000000"] && dealt["session_000001"] && dealt["session_000002"] && dealt["session_000003"] {
+	if len(dealt) != n/8 || dealt["session_000000"] && dealt["session_000001"] && dealt["session_000002"] &&
+		dealt["session_000003"] {
 		t.Errorf("%d different conversations of %d in order of a shuffle", len(dealt), n/8)
 	}
-	if d := set.Doubts(); len(d) != 3 || !strings.Contains(d[0], `large.jsonl:1: field "x0" is ignored, in `) || !strings.Contains(d[0], " of the first ") {
+	if d := set.Doubts(); len(d) != 3 || !strings.Contains(d[0], `large.jsonl:1: field "x0" is ignored, in `) ||
+		!strings.Contains(d[0], " of the first ") {
 		t.Errorf("doubts %q", d)
 	}
 	if diff := cmp.Diff(open(t, cfg, nil, 4, "profiling").Digest(), set.Digest()); diff == "" {
@@ -177,7 +184,8 @@ func TestLargeFilesWithMistakes(t *testing.T) {
 		set := open(t, schema.Dataset{Type: "file", Path: path}, nil, 1, "profiling")
 		play := set.Sampler(1)
 		for i := range n / 2 {
-			if c := play.Next(); c == nil || c.ID != fmt.Sprintf("s%d", i) || len(c.Turns) != 2 || !strings.HasPrefix(c.Turns[1].Texts[0], fmt.Sprintf("%d ", 2*i+1)) {
+			if c := play.Next(); c == nil || c.ID != fmt.Sprintf("s%d", i) || len(c.Turns) != 2 ||
+				!strings.HasPrefix(c.Turns[1].Texts[0], fmt.Sprintf("%d ", 2*i+1)) {
 				t.Fatalf("session %d: %.60v, %v", i, c, set.Err())
 			}
 		}
@@ -224,7 +232,8 @@ func TestLargeFilesWithMistakes(t *testing.T) {
 			t.Errorf("%v, %v", c, set.Err())
 		}
 		_, err = dataset.Open(schema.Dataset{Type: "file", Path: path, Sampling: "random"}, nil, 1, "profiling")
-		if err == nil || !strings.Contains(diag.Line(err), "cannot be played in random order; hint: inflate it, or sampling sequential") {
+		if err == nil || !strings.Contains(diag.Line(err),
+			"cannot be played in random order; hint: inflate it, or sampling sequential") {
 			t.Errorf("in random order: %v", err)
 		}
 	})

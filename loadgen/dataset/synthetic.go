@@ -90,7 +90,8 @@ func synthesize(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer
 		set.conversations = append(set.conversations, c)
 		if i == sampled || g.bytes > conversation.MaxText {
 			if g.bytes/(i+1) > conversation.MaxText/n {
-				return nil, diag.Errorf("entries: %d prompts of these lengths are more than %d MiB of text", n, conversation.MaxText>>20).
+				return nil, diag.Errorf("entries: %d prompts of these lengths are more than %d MiB of text", n,
+					conversation.MaxText>>20).
 					Try("fewer entries, they are played again")
 			}
 		}
@@ -100,7 +101,8 @@ func synthesize(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer
 		return &Set{stored: large}, err
 	}
 	if d := g.writer.Drift(); d > 0 {
-		set.warnings = append(set.warnings, fmt.Sprintf("%s: none of that length was found by %s", words.CountOf(d, "synthetic text misses its length", "synthetic texts miss their length"), tok.Name()))
+		set.warnings = append(set.warnings, fmt.Sprintf("%s: none of that length was found by %s",
+			words.CountOf(d, "synthetic text misses its length", "synthetic texts miss their length"), tok.Name()))
 	}
 	if g.shared != nil {
 		if doubt := g.shared.doubt(); doubt != "" {
@@ -147,7 +149,8 @@ func (g *synthetic) lengths(src source) (err error) {
 		isl = &schema.Shape{Mean: &mean}
 	}
 	if len(cfg.Prompts.Pairs) > 0 {
-		if g.pairs, err = synth.NewPairs(cfg.Prompts.Pairs, src.Draws, conversation.MaxTokens, conversation.MaxCount); err != nil {
+		if g.pairs, err = synth.NewPairs(cfg.Prompts.Pairs, src.Draws,
+			conversation.MaxTokens, conversation.MaxCount); err != nil {
 			return err
 		}
 	}
@@ -236,7 +239,8 @@ func (g *synthetic) makePool() error {
 	}
 	const usual = 5 // bytes of a token
 	if p.PoolSize > conversation.MaxText/usual/p.Length {
-		return fmt.Errorf("prefix_prompts: %d prompts of %d tokens are more than %d MiB of text", p.PoolSize, p.Length, conversation.MaxText>>20)
+		return fmt.Errorf("prefix_prompts: %d prompts of %d tokens are more than %d MiB of text",
+			p.PoolSize, p.Length, conversation.MaxText>>20)
 	}
 	for range p.PoolSize {
 		g.pool = append(g.pool, g.text(p.Length))
@@ -307,7 +311,8 @@ func (g *synthetic) turn(i, t int) (turn Turn, err error) {
 	if err != nil {
 		return turn, err
 	}
-	turn.Images, turn.Audios, turn.Videos = conversation.OfItems(images), conversation.OfItems(sounds), conversation.OfItems(videos)
+	turn.Images, turn.Audios, turn.Videos = conversation.OfItems(images), conversation.OfItems(sounds),
+		conversation.OfItems(videos)
 	g.bytes += turn.MediaSize()
 	if t > 0 {
 		turn.Delay, err = g.think(i, t)

@@ -53,7 +53,10 @@ func TestUncountedTextIsAnError(t *testing.T) {
 	_, err = dataset.Open(cfg, &givesUp{Tokenizer: builtin}, 1, "profiling")
 	check("file", err, "prompts.jsonl:2: tokenizer "+builtin.Name()+": the pattern is hopeless")
 	isl := 300.0
-	_, err = dataset.Open(schema.Dataset{Type: "synthetic", Entries: 3, Prompts: schema.Prompts{ISL: &schema.Shape{Mean: &isl}}}, &givesUp{Tokenizer: builtin}, 1, "profiling")
+	_, err = dataset.Open(schema.Dataset{
+		Type: "synthetic", Entries: 3,
+		Prompts: schema.Prompts{ISL: &schema.Shape{Mean: &isl}},
+	}, &givesUp{Tokenizer: builtin}, 1, "profiling")
 	check("synthetic", err, "the pattern is hopeless")
 	log := write("{\"messages\": [{\"role\": \"user\", \"content\": \"x\"}], \"output\": \"y\"}\n")
 	_, err = chatlog.Anonymize(t.Context(), log, &givesUp{Tokenizer: builtin}, 16, chatlog.Plainly)

@@ -29,7 +29,10 @@ func TestReadAllocatesNothing(t *testing.T) { // not parallel: counts the proces
 			t.Errorf("%s, %s: %v allocations", c.typ, c.name, n)
 		}
 	}
-	for _, typ := range []string{"chat", "completions", "responses", "messages", "huggingface_generate", "llamacpp_completion", "ollama_generate", "solido_rag"} {
+	for _, typ := range []string{
+		"chat", "completions", "responses", "messages", "huggingface_generate",
+		"llamacpp_completion", "ollama_generate", "solido_rag",
+	} {
 		if !seen[typ] {
 			t.Errorf("%s: no piece of its text was read", typ)
 		}

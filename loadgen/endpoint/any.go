@@ -114,7 +114,8 @@ func apiOf(data []byte, stream bool) (read func([]byte, bool) (Chunk, error)) {
 // apiOfType is apiOf for what an object says of itself.
 func apiOfType(kind string, stream bool) func([]byte, bool) (Chunk, error) {
 	switch kind {
-	case "message_start", "message_delta", "message_stop", "content_block_start", "content_block_delta", "content_block_stop":
+	case "message_start", "message_delta", "message_stop", "content_block_start", "content_block_delta",
+		"content_block_stop":
 		return readMessages
 	}
 	switch {

@@ -99,5 +99,6 @@ func servedTranscript(b []byte, s *Script) []byte {
 	case "text", "srt", "vtt":
 		return append(b, words...)
 	}
-	return append(append(append(b, `{"text":"`...), words...), fmt.Sprintf(`","usage":{"type":"duration","seconds":%d}}`, 1)...)
+	return append(append(append(b, `{"text":"`...), words...),
+		fmt.Sprintf(`","usage":{"type":"duration","seconds":%d}}`, 1)...)
 }

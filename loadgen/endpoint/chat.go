@@ -16,12 +16,14 @@ import (
 var chat = Spec{
 	Type: "chat", Path: "/v1/chat/completions", Title: "LLM",
 	Doc: "OpenAI chat completions", GenAI: []string{"chat", "multimodal", "vision"},
-	OpenAI: true, CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, LegacyMaxTokens: true, UsageAsked: true,
-	Takes:  Images | Audios | Videos,
-	Replay: replay.Chat,
-	Body:   chatBody, Messages: chatMessages, Read: readChoices, HasContent: choicesHaveContent,
+	OpenAI: true, CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, LegacyMaxTokens: true,
+	UsageAsked: true,
+	Takes:      Images | Audios | Videos,
+	Replay:     replay.Chat,
+	Body:       chatBody, Messages: chatMessages, Read: readChoices, HasContent: choicesHaveContent,
 	Served: Served{
-		Texts: []string{"messages"}, Asked: []string{"max_tokens", "max_completion_tokens"}, Least: "min_tokens", Reasons: true, Calls: true,
+		Texts: []string{"messages"}, Asked: []string{"max_tokens", "max_completion_tokens"},
+		Least: "min_tokens", Reasons: true, Calls: true,
 		Begin: servedChatBegin, Token: servedChatToken, End: servedChatEnd, Whole: servedChat,
 	},
 }
@@ -135,7 +137,9 @@ func (in *Input) complete() bool { return in.Turn.Messages != nil && in.Turn.Com
 
 // conversation writes user context, history and turn. A turn that holds
 // messages itself adds all of them.
-func conversation(dst []byte, in *Input, text func([]byte, string, string) []byte, turn func([]byte, string, *dataset.Turn) []byte) []byte {
+func conversation(
+	dst []byte, in *Input, text func([]byte, string, string) []byte, turn func([]byte, string, *dataset.Turn) []byte,
+) []byte {
 	if in.Turn.Context != "" {
 		dst = text(dst, "user", in.Turn.Context)
 	}
@@ -197,7 +201,8 @@ func appendTurn(dst []byte, role string, t *dataset.Turn) []byte {
 		dst = append(appendString(append(comma(dst), `{"type":"text","text":`...), text), '}')
 	}
 	for i := range t.Images {
-		dst = append(appendString(append(comma(dst), `{"type":"image_url","image_url":{"url":`...), t.Images[i].Address()), '}')
+		dst = append(appendString(append(comma(dst), `{"type":"image_url","image_url":{"url":`...),
+			t.Images[i].Address()), '}')
 		if id := t.Images[i].UUID; id != "" {
 			dst = appendString(append(dst, `,"uuid":`...), id)
 		}
@@ -207,7 +212,8 @@ func appendTurn(dst []byte, role string, t *dataset.Turn) []byte {
 		dst = append(appendAudio(comma(dst), &t.Audios[i]), '}')
 	}
 	for i := range t.Videos {
-		dst = append(appendString(append(comma(dst), `{"type":"video_url","video_url":{"url":`...), t.Videos[i].Address()), "}}"...)
+		dst = append(appendString(append(comma(dst), `{"type":"video_url","video_url":{"url":`...),
+			t.Videos[i].Address()), "}}"...)
 	}
 	return append(dst, "]}"...)
 }
@@ -243,7 +249,8 @@ func comma(dst []byte) []byte {
 
 func servedChatBegin(b []byte, s *Script) []byte {
 	b = servedHead(append(b, "data: {"...), s, "chat.completion.chunk")
-	return append(b, `,"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`+"\n\n"...)
+	return append(b, `,"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`+
+		"\n\n"...)
 }
 
 func servedChatToken(b []byte, s *Script, from, to int) []byte {

@@ -38,7 +38,8 @@ func servedTextToken(b []byte, s *Script, from, to int) []byte {
 
 func servedTextEnd(b []byte, s *Script) []byte {
 	b = servedHead(append(b, "data: {"...), s, "text_completion")
-	b = fmt.Appendf(b, `,"choices":[{"index":0,"text":"","finish_reason":"%s"}]`, s.Finish("length", "stop", "tool_calls"))
+	b = fmt.Appendf(b, `,"choices":[{"index":0,"text":"","finish_reason":"%s"}]`,
+		s.Finish("length", "stop", "tool_calls"))
 	return servedTail(closeEvent(b, s, s.Made), s, "text_completion")
 }
 

@@ -88,7 +88,8 @@ func nimEmbeddingsBody(dst []byte, in *Input) ([]byte, error) {
 	case len(t.Texts) == 0 && len(t.Images) == 0:
 		return dst, errors.New("nim_embeddings: a turn without text or image")
 	case len(t.Texts) > 0 && len(t.Images) > 0 && len(t.Texts) != len(t.Images):
-		return dst, fmt.Errorf("nim_embeddings: %d texts and %d images; they must be equally many", len(t.Texts), len(t.Images))
+		return dst, fmt.Errorf("nim_embeddings: %d texts and %d images; they must be equally many", len(t.Texts),
+			len(t.Images))
 	}
 	texts := append([]string(nil), t.Texts...)
 	for i := range t.Images {
@@ -170,7 +171,8 @@ func dimensions(s *scan.Scanner, width int) (n int64, wrong string, err error) {
 		case !ok:
 			wrong = `a vector in "data" is a text that is not base64`
 		case size%width != 0:
-			wrong = fmt.Sprintf(`a vector in "data" is base64 of %d bytes, which are no numbers of %d bytes each`, size, width)
+			wrong = fmt.Sprintf(`a vector in "data" is base64 of %d bytes, which are no numbers of %d bytes each`, size,
+				width)
 		}
 	default:
 		err = s.Skip()

@@ -55,7 +55,8 @@ func TestErrorsInStreams(t *testing.T) {
 			continue
 		}
 		for _, data := range []string{
-			`{"error":{"message":"boom","type":"server_error","code":500}}`, `{"error":"boom"}`, `{"error":true,"message":"boom"}`,
+			`{"error":{"message":"boom","type":"server_error","code":500}}`,
+			`{"error":"boom"}`, `{"error":true,"message":"boom"}`,
 			`{"object":"error","message":"boom","code":500}`,
 		} {
 			if c, err := spec.Read([]byte(data), true); err == nil && c.ErrKind == "" {

@@ -148,7 +148,10 @@ func (f *form) end() ([]byte, error) {
 func sniff(m *dataset.Media) (kind, ext string, err error) {
 	head, _ := base64.StdEncoding.DecodeString(m.Base64[:min(len(m.Base64), 24)/4*4])
 	for _, f := range []struct{ magic, kind, ext string }{
-		{"\x89PNG\r\n\x1a\n", "image/png", "png"}, {"\xff\xd8\xff", "image/jpeg", "jpg"}, {"GIF8", "image/gif", "gif"}, {"BM", "image/bmp", "bmp"},
+		{"\x89PNG\r\n\x1a\n", "image/png", "png"},
+		{"\xff\xd8\xff", "image/jpeg", "jpg"},
+		{"GIF8", "image/gif", "gif"},
+		{"BM", "image/bmp", "bmp"},
 	} {
 		if bytes.HasPrefix(head, []byte(f.magic)) {
 			return f.kind, f.ext, nil

@@ -225,5 +225,6 @@ func appendLlamaEnd(b []byte, s *Script) []byte {
 	b = fmt.Appendf(b, `"stop":true,"model":%s,"tokens_predicted":%d,"tokens_evaluated":%d,"stop_type":%q,"truncated":false`,
 		quoted(s.Call.Model), out, s.Claimed(s.In), s.Finish("limit", "eos", ""))
 	read, made := s.Times()
-	return fmt.Appendf(b, `,"timings":{"cache_n":%d,"prompt_n":%d,"prompt_ms":%.3f,"predicted_n":%d,"predicted_ms":%.3f}`, s.Cached, s.In-s.Cached, read, out, made)
+	return fmt.Appendf(b, `,"timings":{"cache_n":%d,"prompt_n":%d,"prompt_ms":%.3f,"predicted_n":%d,"predicted_ms":%.3f}`,
+		s.Cached, s.In-s.Cached, read, out, made)
 }

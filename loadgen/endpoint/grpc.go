@@ -68,7 +68,8 @@ func RPCLeads(r *schema.RPC, message string, fields []string) error {
 		if name == "" {
 			continue
 		}
-		e := diag.Errorf("endpoint.rpc.%s: %s has no field %s", path.name, message, name).Try("its fields are " + strings.Join(fields, ", "))
+		e := diag.Errorf("endpoint.rpc.%s: %s has no field %s", path.name, message,
+			name).Try("its fields are " + strings.Join(fields, ", "))
 		if name == "true" || name == "false" {
 			e = e.Try("in a JMESPath the value is written in backquotes: `" + name + "`")
 		}
@@ -122,12 +123,14 @@ func (p *part) unknown(fields []string) string {
 	within := p.of
 	switch p.kind {
 	case "ASTField":
-		if name, err := strconv.Unquote(p.value); err == nil && name != "null" && !slices.Contains(fields, name) { // a field null is null, as is meant
+		// a field null is null, as is meant
+		if name, err := strconv.Unquote(p.value); err == nil && name != "null" && !slices.Contains(fields, name) {
 			return name
 		}
 	case "ASTExpRef":
 		return "" // what it names lies in elements of a list
-	case "ASTSubexpression", "ASTIndexExpression", "ASTPipe", "ASTSlice", "ASTFlatten", "ASTProjection", "ASTFilterProjection", "ASTValueProjection":
+	case "ASTSubexpression", "ASTIndexExpression", "ASTPipe", "ASTSlice", "ASTFlatten",
+		"ASTProjection", "ASTFilterProjection", "ASTValueProjection":
 		within = within[:min(1, len(within))] // what follows looks into what the first part has found
 	case "ASTOrExpression":
 		first := ""

@@ -36,7 +36,8 @@ func TestRPCSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.change(e)
-		if _, err := endpoint.Open(e); err == nil || !strings.Contains(diag.Line(err), c.want) || strings.Contains(err.Error(), "\n") {
+		if _, err := endpoint.Open(e); err == nil || !strings.Contains(diag.Line(err), c.want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v\nwant %s", err, c.want)
 		}
 	}
@@ -58,7 +59,8 @@ func TestRPCSettings(t *testing.T) {
 			t.Errorf("HasContent(%s) = %v", data, want.Empty)
 		}
 	}
-	if _, err := spec.Read([]byte(`{"other":1}`), false); err == nil || !strings.Contains(err.Error(), `rpc.text out.text is not there: the answer begins "{\"other\":1}"`) {
+	if _, err := spec.Read([]byte(`{"other":1}`), false); err == nil ||
+		!strings.Contains(err.Error(), `rpc.text out.text is not there: the answer begins "{\"other\":1}"`) {
 		t.Errorf("a miss: %v", err)
 	}
 }
@@ -81,9 +83,18 @@ func TestTritonStream(t *testing.T) {
 		t.Errorf("gRPC: streams %v, path %s", s.CanStream, s.URLPath("m/n", true))
 	}
 	for data, want := range map[string]endpoint.Chunk{
-		`{"model_name":"m","outputs":[{"name":"text_output","datatype":"BYTES","shape":[1],"data":["a"]}]}`:                                              {Text: "a", Items: 1, Usage: claims.NoUsage},
-		`{"model_name":"m","parameters":{"triton_final_response":true},"outputs":[]}`:                                                                    {Empty: true, Finish: "final", Last: true, Usage: claims.NoUsage},
-		`{"model_name":"m","parameters":{"triton_final_response":false},"outputs":[{"name":"text_output","datatype":"BYTES","shape":[1],"data":["a"]}]}`: {Text: "a", Items: 1, Usage: claims.NoUsage},
+		`{"model_name":"m","outputs":[{"name":"text_output","datatype":"BYTES","shape":[1],"data":["a"]}]}`: {
+			Text:  "a",
+			Items: 1, Usage: claims.NoUsage,
+		},
+		`{"model_name":"m","parameters":{"triton_final_response":true},"outputs":[]}`: {
+			Empty:  true,
+			Finish: "final", Last: true, Usage: claims.NoUsage,
+		},
+		`{"model_name":"m","parameters":{"triton_final_response":false},"outputs":[{"name":"text_output","datatype":"BYTES","shape":[1],"data":["a"]}]}`: {
+			Text:  "a",
+			Items: 1, Usage: claims.NoUsage,
+		},
 		`{"error":"no such model"}`: {Empty: true, ErrKind: "error", ErrText: "no such model", Usage: claims.NoUsage},
 	} {
 		c, err := s.Read([]byte(data), true)
@@ -131,7 +142,10 @@ func TestRPCLeads(t *testing.T) {
 // What a function of JMESPath cannot take is said in JMESPath's words.
 func TestPathOfAnotherKind(t *testing.T) {
 	t.Parallel()
-	spec, err := endpoint.Open(&schema.Endpoint{Type: "grpc", URLs: []string{"grpc://x:1"}, RPC: &schema.RPC{Method: "a.B/C", Body: "{}", Text: "join(' ', out)"}})
+	spec, err := endpoint.Open(&schema.Endpoint{
+		Type: "grpc", URLs: []string{"grpc://x:1"},
+		RPC: &schema.RPC{Method: "a.B/C", Body: "{}", Text: "join(' ', out)"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,12 +183,14 @@ func TestTemplateFits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := spec.Fits(&c.turn); (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(diag.Line(err), c.want) {
+		if err := spec.Fits(&c.turn); (err == nil) != (c.want == "") ||
+			err != nil && !strings.HasPrefix(diag.Line(err), c.want) {
 			t.Errorf("%s: %v\nwant %s", c.body, err, c.want)
 		}
 	}
 	rank := lookup(t, "cohere_rankings")
-	if err := rank.Fits(&dataset.Turn{Texts: []string{"x"}}); err == nil || !strings.HasPrefix(diag.Line(err), "a turn without a query and passages; hint: ") {
+	if err := rank.Fits(&dataset.Turn{Texts: []string{"x"}}); err == nil ||
+		!strings.HasPrefix(diag.Line(err), "a turn without a query and passages; hint: ") {
 		t.Errorf("a turn that ranks nothing: %v", err)
 	}
 }

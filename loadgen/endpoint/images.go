@@ -112,7 +112,8 @@ func imageRetrievalBody(dst []byte, in *Input) ([]byte, error) {
 	if b.key("input") {
 		b.dst = append(b.dst, '[')
 		for i := range in.Turn.Images {
-			b.dst = append(appendString(append(comma(b.dst), `{"type":"image_url","url":`...), in.Turn.Images[i].Address()), '}')
+			b.dst = append(appendString(append(comma(b.dst), `{"type":"image_url","url":`...),
+				in.Turn.Images[i].Address()), '}')
 		}
 		b.dst = append(b.dst, ']')
 	}
@@ -172,7 +173,8 @@ func (r *itemsReply) read(data []byte, stream bool) (Chunk, error) {
 	if r.broken {
 		return r.asThings(`a "b64_json" that is not base64`)
 	}
-	return r.asThings(unless(r.chunk.Items > 0 && r.chunk.Items >= r.entries, fmt.Sprintf("no %s in \"data\"", r.names[0])))
+	return r.asThings(unless(r.chunk.Items > 0 && r.chunk.Items >= r.entries,
+		fmt.Sprintf("no %s in \"data\"", r.names[0])))
 }
 
 // entry reads one object of the list.

@@ -90,7 +90,8 @@ func jsonTexts(data []byte) (texts []string) {
 		case '{':
 			return s.Object(func(key []byte) error {
 				switch string(key) {
-				case "role", "type", "id", "tool_call_id", "call_id", "status", "signature", "image_url", "input_audio", "video_url", "audio_url", "source", "uuid":
+				case "role", "type", "id", "tool_call_id", "call_id", "status", "signature", "image_url",
+					"input_audio", "video_url", "audio_url", "source", "uuid":
 					return s.Skip()
 				}
 				return value()
@@ -156,7 +157,13 @@ func bodyTexts(body []byte) (texts []string, tokens int64) {
 	for _, head := range []string{"instructions", "system"} {
 		texts = append(texts, jsonTexts(found[head])...)
 	}
-	for _, members := range [][]string{{"messages"}, {"prompt"}, {"input"}, {"query", "queries", "passages", "documents", "texts"}, {"inputs"}} {
+	for _, members := range [][]string{
+		{"messages"},
+		{"prompt"},
+		{"input"},
+		{"query", "queries", "passages", "documents", "texts"},
+		{"inputs"},
+	} {
 		before := len(texts)
 		for _, m := range members {
 			texts = append(texts, jsonTexts(found[m])...)

@@ -34,15 +34,20 @@ var kserveV1 = Spec{
 	Doc:            "KServe v1 predict: instances and predictions",
 	ProducesTokens: true, TakesText: true,
 	Configure: configureV1, Body: v1Body("text"), Read: readV1("output"), HasContent: anyContent,
-	Served: Served{Texts: []string{"instances"}, Items: []string{"instances"}, Asked: []string{"parameters.max_tokens"}, Whole: servedV1},
+	Served: Served{
+		Texts: []string{"instances"}, Items: []string{"instances"}, Asked: []string{"parameters.max_tokens"},
+		Whole: servedV1,
+	},
 }
 
 var kserveV2 = Spec{
 	Type: "kserve_v2_infer", Path: "/v2/models/{model}/infer", Title: "LLM",
-	Doc:            "KServe v2 (Open Inference Protocol) infer with a text tensor in and out",
-	ProducesTokens: true, TakesText: true, RPC: true, RPCStreamPath: "/v2/models/{model}/stream_infer", // ModelStreamInfer is Triton's
-	Configure: configureV2, Body: v2Body("text_input"), Read: readV2("text_output", false, false), HasContent: anyContent,
-	MayEnd: func(data []byte) bool { return has(data, `"triton_final_response"`, 't') },
+	Doc: "KServe v2 (Open Inference Protocol) infer with a text tensor in and out",
+	// ModelStreamInfer is Triton's
+	ProducesTokens: true, TakesText: true, RPC: true, RPCStreamPath: "/v2/models/{model}/stream_infer",
+	Configure: configureV2, Body: v2Body("text_input"), Read: readV2("text_output", false, false),
+	HasContent: anyContent,
+	MayEnd:     func(data []byte) bool { return has(data, `"triton_final_response"`, 't') },
 	Served: Served{
 		Texts: []string{"inputs"}, Items: []string{"inputs"}, Asked: []string{"parameters.max_tokens"}, Whole: servedV2,
 		Token: servedV2Token, End: servedV2End, // over gRPC
@@ -135,7 +140,8 @@ func readV1(field string) func([]byte, bool) (Chunk, error) {
 		}
 		r.chunk.Text = text
 		if missing {
-			return r.asThings(fmt.Sprintf(`no %q in a prediction (extra input v1_output_field names the member)`, field))
+			return r.asThings(fmt.Sprintf(`no %q in a prediction (extra input v1_output_field names the member)`,
+				field))
 		}
 		return r.asThings(unless(r.chunk.Items > 0, `no "predictions"`))
 	}
@@ -191,7 +197,8 @@ func readV2(name string, chosen, numbers bool) func([]byte, bool) (Chunk, error)
 			return r.chunk, err
 		}
 		if len(r.others) > 0 && !r.named && (chosen || len(r.others) > 1) {
-			return r.asThings(fmt.Sprintf(`no tensor %q but %s (extra input v2_output_name names it)`, name, strings.Join(r.others, ", ")))
+			return r.asThings(fmt.Sprintf(`no tensor %q but %s (extra input v2_output_name names it)`, name,
+				strings.Join(r.others, ", ")))
 		}
 		if r.wrong != "" {
 			return r.asThings(r.wrong)
@@ -351,5 +358,6 @@ func servedV2Token(b []byte, s *Script, from, to int) []byte {
 }
 
 func servedV2End(b []byte, s *Script) []byte {
-	return fmt.Appendf(b, `data: {"model_name":%s,"parameters":{"triton_final_response":true},"outputs":[]}`+"\n\n", quoted(s.Call.Model))
+	return fmt.Appendf(b, `data: {"model_name":%s,"parameters":{"triton_final_response":true},"outputs":[]}`+"\n\n",
+		quoted(s.Call.Model))
 }

@@ -197,10 +197,12 @@ func messagesEvent(b []byte, kind, rest string) []byte {
 func servedMessagesBegin(b []byte, s *Script) []byte {
 	usage := ""
 	if !s.UsageOff {
-		usage = fmt.Sprintf(`,"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":1}`, s.Claimed(s.In)-s.Cached, s.Cached)
+		usage = fmt.Sprintf(`,"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":1}`,
+			s.Claimed(s.In)-s.Cached, s.Cached)
 	}
 	return messagesEvent(b, "message_start", fmt.Sprintf(
-		`,"message":{"id":"%s","type":"message","role":"assistant","model":%s,"content":[],"stop_reason":null%s}`, s.ID, quoted(s.Call.Model), usage))
+		`,"message":{"id":"%s","type":"message","role":"assistant","model":%s,"content":[],"stop_reason":null%s}`, s.ID,
+		quoted(s.Call.Model), usage))
 }
 
 func servedMessagesToken(b []byte, s *Script, from, to int) []byte {
@@ -215,7 +217,8 @@ func servedMessagesToken(b []byte, s *Script, from, to int) []byte {
 	}
 	if from == 0 || from == s.Reasoning {
 		block := strings.TrimSuffix(kind, "_delta")
-		b = messagesEvent(b, "content_block_start", fmt.Sprintf(`,"index":%d,"content_block":{"type":%q,%q:""}`, index, block, field))
+		b = messagesEvent(b, "content_block_start", fmt.Sprintf(`,"index":%d,"content_block":{"type":%q,%q:""}`, index,
+			block, field))
 	}
 	b = fmt.Appendf(b, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":%d,\"delta\":{\"type\":%q,%q:\"", index, kind, field)
 	b = append(s.Words(b, from, to), "\"}}\n\n"...)
@@ -231,9 +234,13 @@ func servedToolUse(b []byte, s *Script, from, to int) []byte {
 	for p := range s.calls(from, to) {
 		index := p.i + min(1, s.Reasoning)
 		if p.opens {
-			b = messagesEvent(b, "content_block_start", fmt.Sprintf(`,"index":%d,"content_block":{"type":"tool_use","id":%q,"name":%q,"input":{}}`, index, s.callID(p.i), callName))
+			b = messagesEvent(b, "content_block_start",
+				fmt.Sprintf(`,"index":%d,"content_block":{"type":"tool_use","id":%q,"name":%q,"input":{}}`, index,
+					s.callID(p.i), callName))
 		}
-		b = messagesEvent(b, "content_block_delta", fmt.Sprintf(`,"index":%d,"delta":{"type":"input_json_delta","partial_json":"%s"}`, index, s.arguments(nil, p)))
+		b = messagesEvent(b, "content_block_delta",
+			fmt.Sprintf(`,"index":%d,"delta":{"type":"input_json_delta","partial_json":"%s"}`, index,
+				s.arguments(nil, p)))
 		if p.closes {
 			b = messagesEvent(b, "content_block_stop", fmt.Sprintf(`,"index":%d`, index))
 		}
@@ -246,18 +253,21 @@ func servedMessagesEnd(b []byte, s *Script) []byte {
 	if !s.UsageOff {
 		usage = fmt.Sprintf(`,"usage":{"output_tokens":%d}`, s.Claimed(s.Made))
 	}
-	b = messagesEvent(b, "message_delta", fmt.Sprintf(`,"delta":{"stop_reason":%q,"stop_sequence":null}%s`, s.Finish("max_tokens", "end_turn", "tool_use"), usage))
+	b = messagesEvent(b, "message_delta", fmt.Sprintf(`,"delta":{"stop_reason":%q,"stop_sequence":null}%s`,
+		s.Finish("max_tokens", "end_turn", "tool_use"), usage))
 	return messagesEvent(b, "message_stop", "")
 }
 
 func servedMessages(b []byte, s *Script) []byte {
-	b = fmt.Appendf(b, `{"id":"%s","type":"message","role":"assistant","model":%s,"content":[`, s.ID, quoted(s.Call.Model))
+	b = fmt.Appendf(b, `{"id":"%s","type":"message","role":"assistant","model":%s,"content":[`, s.ID,
+		quoted(s.Call.Model))
 	if s.Reasoning > 0 {
 		b = append(s.Words(append(b, `{"type":"thinking","thinking":"`...), 0, s.Reasoning), `"},`...)
 	}
 	if s.Calls > 0 {
 		for p := range s.calls(s.Reasoning, s.Out) {
-			b = fmt.Appendf(b, `{"type":"tool_use","id":%q,"name":%q,"input":{"text":"%s"}},`, s.callID(p.i), callName, s.Words(nil, p.from, p.to))
+			b = fmt.Appendf(b, `{"type":"tool_use","id":%q,"name":%q,"input":{"text":"%s"}},`,
+				s.callID(p.i), callName, s.Words(nil, p.from, p.to))
 		}
 		b[len(b)-1] = ']'
 	} else {
@@ -265,7 +275,8 @@ func servedMessages(b []byte, s *Script) []byte {
 	}
 	b = fmt.Appendf(b, `,"stop_reason":%q,"stop_sequence":null`, s.Finish("max_tokens", "end_turn", "tool_use"))
 	if !s.UsageOff {
-		b = fmt.Appendf(b, `,"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d}`, s.Claimed(s.In)-s.Cached, s.Cached, s.Claimed(s.Out))
+		b = fmt.Appendf(b, `,"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d}`,
+			s.Claimed(s.In)-s.Cached, s.Cached, s.Claimed(s.Out))
 	}
 	return append(b, '}')
 }

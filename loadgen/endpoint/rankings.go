@@ -22,7 +22,10 @@ var cohereRankings = Spec{
 		b.list("documents", in.Turn.Passages)
 	}),
 	Read: readRanking, HasContent: anyContent, Given: passagesGiven,
-	Served: Served{Texts: []string{"query", "documents"}, Items: []string{"documents"}, Whole: servedRanking("results", "relevance_score")},
+	Served: Served{
+		Texts: []string{"query", "documents"}, Items: []string{"documents"},
+		Whole: servedRanking("results", "relevance_score"),
+	},
 }
 
 var teiRankings = Spec{
@@ -33,7 +36,10 @@ var teiRankings = Spec{
 		b.list("texts", in.Turn.Passages)
 	}),
 	Read: readRanking, HasContent: anyContent, Given: passagesGiven,
-	Served: Served{Texts: []string{"query", "texts"}, Items: []string{"texts"}, TimeHeaders: true, Whole: servedRanking("", "score")},
+	Served: Served{
+		Texts: []string{"query", "texts"}, Items: []string{"texts"},
+		TimeHeaders: true, Whole: servedRanking("", "score"),
+	},
 }
 
 var nimRankings = Spec{
@@ -56,7 +62,10 @@ var nimRankings = Spec{
 		}
 	}),
 	Read: readRanking, HasContent: anyContent, Given: passagesGiven,
-	Served: Served{Texts: []string{"query", "passages"}, Items: []string{"passages"}, Whole: servedRanking("rankings", "logit")},
+	Served: Served{
+		Texts: []string{"query", "passages"}, Items: []string{"passages"},
+		Whole: servedRanking("rankings", "logit"),
+	},
 }
 
 // passagesGiven: each gets a score, or only the best where so many are asked for.
@@ -64,7 +73,8 @@ func passagesGiven(t *dataset.Turn, extra schema.Members) int {
 	n := unlessSaid(len(t.Passages), extra, "documents", "texts", "passages")
 	for _, name := range []string{"top_n", "top_k"} {
 		if v := extra.Raw(name); v != nil {
-			best, _ := strconv.Atoi(strings.Trim(string(v), `"`)) // none, or what is no number, is the server's to understand
+			// none, or what is no number, is the server's to understand
+			best, _ := strconv.Atoi(strings.Trim(string(v), `"`))
 			if n = min(n, best); n < 1 {
 				return 0
 			}

@@ -22,7 +22,10 @@ const none = record.None
 var nan = math.NaN()
 
 func usage(prompt, completion, reasoning, total, cached int64) claims.Usage {
-	return claims.Usage{Prompt: prompt, Completion: completion, Reasoning: reasoning, Total: total, Cached: cached, Accepted: none, Rejected: none}
+	return claims.Usage{
+		Prompt: prompt, Completion: completion, Reasoning: reasoning, Total: total,
+		Cached: cached, Accepted: none, Rejected: none,
+	}
 }
 
 // readCases are answers as real servers write them, the odd ones among them.
@@ -280,7 +283,8 @@ func FuzzRead(f *testing.F) {
 			if c.Kind == record.Done {
 				continue
 			}
-			if d := bytes.TrimSpace(data); !json.Valid(data) && (spec.Type != "raw" && spec.Type != "template" && spec.Type != "grpc" || d[0] == '{' || d[0] == '[') {
+			if d := bytes.TrimSpace(data); !json.Valid(data) && (spec.Type != "raw" && spec.Type != "template" &&
+				spec.Type != "grpc" || d[0] == '{' || d[0] == '[') {
 				t.Errorf("%s: Read accepts what is not JSON: %q", spec.Type, data)
 			}
 			if c.Empty && (c.Text != "" || c.Reasoning != "") || len(c.ErrText) > 1024 {
@@ -298,8 +302,10 @@ func compareContent(t *testing.T, data []byte) {
 		Choices []struct{ Delta struct{ Content *string } }
 	}
 	if strings.Count(string(data), `"choices"`) != 1 || strings.Count(string(data), `"content"`) != 1 ||
-		strings.Count(string(data), `"delta"`) != 1 || strings.Contains(string(data), `\`) || strings.Contains(string(data), `_`) ||
-		strings.Contains(string(data), `text`) || strings.Contains(string(data), `message`) || strings.ContainsAny(string(data), "CDſ") ||
+		strings.Count(string(data), `"delta"`) != 1 || strings.Contains(string(data), `\`) ||
+		strings.Contains(string(data), `_`) ||
+		strings.Contains(string(data), `text`) || strings.Contains(string(data), `message`) ||
+		strings.ContainsAny(string(data), "CDſ") ||
 		json.Unmarshal(data, &v) != nil || len(v.Choices) == 0 || v.Choices[0].Delta.Content == nil {
 		return
 	}
@@ -393,8 +399,10 @@ func TestReadAsConfigured(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := spec.Read([]byte(c.data), false)
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || got.Dims != c.dims {
-			t.Errorf("%s %v: Read(%s) = %+v, %v; want …%s…, %d dimensions", c.typ, c.extra, c.data, got, err, c.want, c.dims)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) ||
+			got.Dims != c.dims {
+			t.Errorf("%s %v: Read(%s) = %+v, %v; want …%s…, %d dimensions", c.typ, c.extra, c.data, got, err, c.want,
+				c.dims)
 		}
 	}
 }

@@ -20,8 +20,10 @@ func Open(e *schema.Endpoint) (*Spec, error) {
 	if !ok {
 		return nil, fmt.Errorf("endpoint type %s is not known", e.Type)
 	}
-	if stream := e.Extra.Raw("stream"); stream != nil && string(stream) != strconv.FormatBool(e.Streaming && row.CanStream) {
-		return nil, diag.Errorf("endpoint.extra: stream: %s contradicts endpoint.streaming", stream).Try("--streaming asks for streams, and reads them")
+	if stream := e.Extra.Raw("stream"); stream != nil && string(stream) != strconv.FormatBool(e.Streaming &&
+		row.CanStream) {
+		return nil, diag.Errorf("endpoint.extra: stream: %s contradicts endpoint.streaming",
+			stream).Try("--streaming asks for streams, and reads them")
 	}
 	if !row.RPC && e.Path == "" && slices.ContainsFunc(e.URLs, isRPC) {
 		return nil, diag.Errorf("%s: gRPC servers do not speak it", e.Type).Try("they speak " + speakers())
@@ -121,13 +123,17 @@ func (s *Spec) carries(t *dataset.Turn) error {
 		name, hint string
 		n          int
 	}{
-		{Images, "image", "--image-width-mean and --image-height-mean make some, an input file may name them", len(t.Images)},
+		{
+			Images, "image", "--image-width-mean and --image-height-mean make some, an input file may name them",
+			len(t.Images),
+		},
 		{Audios, "audio", "--audio-length-mean makes some, an input file may name them", len(t.Audios)},
 		{Videos, "video", "--video-width and --video-height make some, an input file may name them", len(t.Videos)},
 	} {
 		switch {
 		case m.n > 0 && s.Takes&m.kind == 0:
-			return diag.Errorf("%s: no place for the dataset's %ss", s.Type, m.name).Try(fmt.Sprintf("%s take them", takers(m.kind)))
+			return diag.Errorf("%s: no place for the dataset's %ss", s.Type,
+				m.name).Try(fmt.Sprintf("%s take them", takers(m.kind)))
 		case m.n == 0 && s.Needs&m.kind != 0:
 			return diag.Errorf("%s: a turn without the %s that is to be sent", s.Type, m.name).Try(m.hint)
 		}
@@ -181,7 +187,8 @@ func (s *Spec) textSetting(e *schema.Endpoint, name, without string) (string, er
 	}
 	t, ok := v.(string)
 	if !ok || t == "" {
-		return "", (&diag.Error{Path: "endpoint.extra", Message: fmt.Sprintf("%s: want a text, not %s", name, kindOf(v))}).Try("in quotes it is one")
+		return "", (&diag.Error{Path: "endpoint.extra", Message: fmt.Sprintf("%s: want a text, not %s",
+			name, kindOf(v))}).Try("in quotes it is one")
 	}
 	return t, nil
 }
@@ -219,7 +226,8 @@ func (s *Spec) Missing(t *dataset.Turn, extra schema.Members, items, places int6
 		return fmt.Sprintf("the answer has %d %s, the request asked for %d", items, name, n)
 	}
 	if n > 0 && places > int64(len(t.Passages)) {
-		return fmt.Sprintf("the answer has a score for index %d, the request has %d passages", places-1, len(t.Passages))
+		return fmt.Sprintf("the answer has a score for index %d, the request has %d passages", places-1,
+			len(t.Passages))
 	}
 	return ""
 }
@@ -257,7 +265,8 @@ func (in *Input) Text() string {
 		texts, _ := bodyTexts(t.Raw)
 		return strings.Join(texts, " ")
 	}
-	if in.System == "" && t.Context == "" && len(in.History) == 0 && t.Query == "" && t.Messages == nil && t.Tools == nil && len(t.Texts) == 1 {
+	if in.System == "" && t.Context == "" && len(in.History) == 0 && t.Query == "" &&
+		t.Messages == nil && t.Tools == nil && len(t.Texts) == 1 {
 		return t.Texts[0]
 	}
 	var parts []string

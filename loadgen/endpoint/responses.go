@@ -14,7 +14,8 @@ import (
 var responses = Spec{
 	Type: "responses", Path: "/v1/responses", Title: "LLM",
 	Doc:    "OpenAI responses",
-	OpenAI: true, CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, SystemApart: true, UsageAsked: true, Takes: Images | Audios,
+	OpenAI: true, CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true,
+	SystemApart: true, UsageAsked: true, Takes: Images | Audios,
 	Replay: replay.Responses, Stored: replay.Stored,
 	Body: responsesBody, Read: readResponses, HasContent: responsesHaveContent,
 	MayEnd: func(data []byte) bool {
@@ -22,7 +23,8 @@ var responses = Spec{
 		return bytes.HasPrefix(kind, []byte("completed")) || bytes.HasPrefix(kind, []byte("incomplete"))
 	},
 	Served: Served{
-		Texts: []string{"instructions", "input"}, Asked: []string{"max_output_tokens"}, Least: "min_tokens", Reasons: true, Calls: true,
+		Texts: []string{"instructions", "input"}, Asked: []string{"max_output_tokens"},
+		Least: "min_tokens", Reasons: true, Calls: true,
 		Begin: servedResponsesBegin, Token: servedResponsesToken, End: servedResponsesEnd, Whole: servedResponses,
 	},
 }
@@ -76,7 +78,8 @@ func appendItemTurn(dst []byte, role string, t *dataset.Turn) []byte {
 		dst = append(appendString(append(comma(dst), `{"type":"input_text","text":`...), text), '}')
 	}
 	for i := range t.Images {
-		dst = append(appendString(append(comma(dst), `{"type":"input_image","image_url":`...), t.Images[i].Address()), '}')
+		dst = append(appendString(append(comma(dst), `{"type":"input_image","image_url":`...), t.Images[i].Address()),
+			'}')
 	}
 	for i := range t.Audios {
 		dst = append(appendAudio(comma(dst), &t.Audios[i]), '}')
@@ -277,9 +280,11 @@ func servedFunctionCalls(b []byte, s *Script, from, to int) []byte {
 	for p := range s.calls(from, to) {
 		item, id := p.i+min(1, s.Reasoning), s.callID(p.i)
 		if p.opens {
-			event("response.output_item.added", `,"output_index":%d,"item":{"type":"function_call","id":"fc-%s","call_id":%q,"name":%q,"arguments":"","status":"in_progress"}`, item, id, id, callName)
+			event("response.output_item.added",
+				`,"output_index":%d,"item":{"type":"function_call","id":"fc-%s","call_id":%q,"name":%q,"arguments":"","status":"in_progress"}`, item, id, id, callName)
 		}
-		event("response.function_call_arguments.delta", `,"item_id":"fc-%s","output_index":%d,"delta":"%s"`, id, item, s.arguments(nil, p))
+		event("response.function_call_arguments.delta", `,"item_id":"fc-%s","output_index":%d,"delta":"%s"`, id, item,
+			s.arguments(nil, p))
 		if p.closes {
 			event("response.output_item.done", `,"output_index":%d,"item":%s`, item, servedFunctionCall(nil, s, p.i))
 		}
@@ -308,7 +313,8 @@ func servedResponses(b []byte, s *Script) []byte { return servedResponse(b, s, "
 
 // servedResponse is the response as it stands: output and usage once complete.
 func servedResponse(b []byte, s *Script, status string) []byte {
-	b = fmt.Appendf(b, `{"id":"%s","object":"response","created_at":%d,"model":%s,"status":"%s","output":[`, s.ID, s.Created, quoted(s.Call.Model), status)
+	b = fmt.Appendf(b, `{"id":"%s","object":"response","created_at":%d,"model":%s,"status":"%s","output":[`,
+		s.ID, s.Created, quoted(s.Call.Model), status)
 	if status != "completed" {
 		return append(b, "]}"...)
 	}

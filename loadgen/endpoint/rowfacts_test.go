@@ -26,7 +26,8 @@ func TestOpenOverGRPC(t *testing.T) {
 		{"kserve_v2_embeddings", "grpcs://h:1", "", false},
 	} {
 		_, err := endpoint.Open(&schema.Endpoint{Type: c.typ, URLs: []string{c.url}, Path: c.path})
-		if (err != nil) != c.refused || err != nil && !strings.Contains(diag.Of(err).Hint, "kserve_v2_infer, kserve_v2_embeddings, grpc") {
+		if (err != nil) != c.refused || err != nil && !strings.Contains(diag.Of(err).Hint,
+			"kserve_v2_infer, kserve_v2_embeddings, grpc") {
 			t.Errorf("Open(%s at %s%s): %v, want refused %v", c.typ, c.url, c.path, err, c.refused)
 		}
 	}

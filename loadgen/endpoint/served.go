@@ -114,7 +114,8 @@ func (s *Served) Parse(raw []byte, contentType string) (Call, error) {
 	options, _ := f["stream_options"].(map[string]any)
 	c := Call{
 		Stream: f["stream"] == true || f["stream"] == "true", IncludeUsage: options["include_usage"] == true,
-		UsageEach: options["continuous_usage_stats"] == true, Base64: f["encoding_format"] == "base64", Media: files, Fields: f,
+		UsageEach: options["continuous_usage_stats"] == true, Base64: f["encoding_format"] == "base64", Media: files,
+		Fields: f,
 	}
 	var ok bool
 	if c.Model, ok = f["model"].(string); !ok && f["model"] != nil {
@@ -174,7 +175,10 @@ func readForm(raw []byte, boundary string) (map[string]any, int, error) {
 		}
 		if p.FileName() != "" {
 			files++
-			f[p.FormName()] = map[string]any{"file": p.FileName(), "type": p.Header.Get("Content-Type"), "size": float64(len(b))}
+			f[p.FormName()] = map[string]any{
+				"file": p.FileName(), "type": p.Header.Get("Content-Type"),
+				"size": float64(len(b)),
+			}
 			continue
 		}
 		f[p.FormName()] = string(b)
@@ -267,7 +271,8 @@ func entries(v any) int {
 
 // servedHead opens the object that every event of chat and completions is.
 func servedHead(b []byte, s *Script, object string) []byte {
-	return fmt.Appendf(b, `"id":"%s","object":"%s","created":%d,"model":%s`, s.ID, object, s.Created, quoted(s.Call.Model))
+	return fmt.Appendf(b, `"id":"%s","object":"%s","created":%d,"model":%s`,
+		s.ID, object, s.Created, quoted(s.Call.Model))
 }
 
 func quoted(s string) []byte { return appendString(nil, s) }
@@ -281,7 +286,8 @@ func servedUsage(b []byte, s *Script, made int) []byte {
 	}
 	switch n := min(made, s.Reasoning); {
 	case s.Accepted > 0 || s.Rejected > 0:
-		b = fmt.Appendf(b, `,"completion_tokens_details":{"reasoning_tokens":%d,"accepted_prediction_tokens":%d,"rejected_prediction_tokens":%d}`, n, min(made, s.Accepted), s.Rejected)
+		b = fmt.Appendf(b, `,"completion_tokens_details":{"reasoning_tokens":%d,"accepted_prediction_tokens":%d,"rejected_prediction_tokens":%d}`,
+			n, min(made, s.Accepted), s.Rejected)
 	case n > 0:
 		b = fmt.Appendf(b, `,"completion_tokens_details":{"reasoning_tokens":%d}`, n)
 	}
@@ -327,7 +333,8 @@ func servedCalls(b []byte, s *Script, from, to int, pieces bool) []byte {
 			b = fmt.Appendf(b, `"index":%d,`, p.i)
 		}
 		if p.opens {
-			b = fmt.Appendf(b, `"id":"%s","type":"function","function":{"name":"%s","arguments":"`, s.callID(p.i), callName)
+			b = fmt.Appendf(b, `"id":"%s","type":"function","function":{"name":"%s","arguments":"`, s.callID(p.i),
+				callName)
 		} else {
 			b = append(b, `"function":{"arguments":"`...)
 		}

@@ -15,11 +15,13 @@ import (
 func FuzzParseCall(f *testing.F) {
 	for _, s := range []string{
 		`{"model":"m","messages":[{"role":"user","content":"a b"}],"max_tokens":3}`,
-		`{"input":["a",[1,2,3]],"encoding_format":"base64"}`, `{"messages":[{"content":[{"type":"text","text":"x"}]}]}`, `[]`, `{"prompt":{"content":{"content":"x"}}}`,
+		`{"input":["a",[1,2,3]],"encoding_format":"base64"}`, `{"messages":[{"content":[{"type":"text","text":"x"}]}]}`,
+		`[]`, `{"prompt":{"content":{"content":"x"}}}`,
 	} {
 		f.Add([]byte(s), "application/json")
 	}
-	f.Add([]byte("--x\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nm\r\n--x--\r\n"), "multipart/form-data; boundary=x")
+	f.Add([]byte("--x\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nm\r\n--x--\r\n"),
+		"multipart/form-data; boundary=x")
 	f.Fuzz(func(t *testing.T, raw []byte, contentType string) {
 		for _, spec := range endpoint.Catalogue() {
 			c, err := spec.Served.Parse(raw, contentType)
@@ -38,7 +40,10 @@ func TestParseCall(t *testing.T) {
 	}{
 		{
 			"chat", `{"model":"m","messages":[{"role":"system","content":"a"},{"role":"user","content":[{"type":"text","text":"b c"},{"type":"image_url","image_url":{"url":"x"}}]}],"max_completion_tokens":5,"max_tokens":9,"min_tokens":2,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`,
-			endpoint.Call{Model: "m", Text: "a b c", Asked: 5, Least: 2, Stream: true, IncludeUsage: true, UsageEach: true, Media: 1},
+			endpoint.Call{
+				Model: "m", Text: "a b c", Asked: 5, Least: 2, Stream: true,
+				IncludeUsage: true, UsageEach: true, Media: 1,
+			},
 		},
 		{"completions", `{"prompt":"x"}`, endpoint.Call{Text: "x"}},
 		{"completions", `{"prompt":[1,2,3]}`, endpoint.Call{IDs: []int{1, 2, 3}}},
@@ -75,7 +80,8 @@ func TestServedIsRead(t *testing.T) {
 		}
 		call := endpoint.Call{Model: "m", Stream: true, IncludeUsage: true, Asked: 5, Items: 2}
 		s := &endpoint.Script{
-			ID: "id", N: 3, Created: 1, Call: &call, In: 4, Out: 5, Made: 5, Dims: 4, Usage: true, Lie: 1, Rng: rand.New(rand.NewPCG(1, 2)),
+			ID: "id", N: 3, Created: 1, Call: &call, In: 4, Out: 5, Made: 5, Dims: 4,
+			Usage: true, Lie: 1, Rng: rand.New(rand.NewPCG(1, 2)),
 			Times: func() (float64, float64) { return 1.5, 20 },
 			Words: func(b []byte, from, to int) []byte { return append(b, " a b c d e"[2*from:2*to]...) },
 		}
@@ -104,7 +110,8 @@ func TestServedIsRead(t *testing.T) {
 			continue
 		}
 		if text != " a b c d e" || whole.Text != text || !ended || claimed != 5 || whole.Usage.Completion != 5 {
-			t.Errorf("%s: stream %q, ended %v, usage %d; whole %q, usage %+v", spec.Type, text, ended, claimed, whole.Text, whole.Usage)
+			t.Errorf("%s: stream %q, ended %v, usage %d; whole %q, usage %+v", spec.Type,
+				text, ended, claimed, whole.Text, whole.Usage)
 		}
 	}
 }

@@ -10,7 +10,10 @@ var solidoRAG = Spec{
 	Doc:       "SOLIDO retrieval-augmented generation",
 	CanStream: true, ProducesTokens: true, TakesText: true, NoEnd: true,
 	Body: solidoBody, Read: readSolido, HasContent: choicesHaveContent,
-	Served: Served{Texts: []string{"query"}, ByAccept: true, Token: servedSolidoToken, End: servedSolidoEnd, Whole: servedSolido},
+	Served: Served{
+		Texts: []string{"query"}, ByAccept: true, Token: servedSolidoToken, End: servedSolidoEnd,
+		Whole: servedSolido,
+	},
 }
 
 func solidoBody(dst []byte, in *Input) ([]byte, error) {

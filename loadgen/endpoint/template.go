@@ -28,7 +28,8 @@ var template = Spec{
 	Takes: Images | Audios | Videos, Settings: []string{"template"}, Configure: configureTemplate,
 	Body: templateBody(bodyPlace, nil), Read: readAny, HasContent: notEmpty(readAny), MayEnd: mayEndAny,
 	Served: Served{
-		Texts: []string{"text", "texts", "input", "inputs", "prompt", "messages", "query"}, Asked: []string{"max_tokens"},
+		Texts: []string{"text", "texts", "input", "inputs", "prompt", "messages", "query"},
+		Asked: []string{"max_tokens"},
 		Token: servedTextToken, End: servedTextEnd, Whole: servedText,
 	},
 }
@@ -41,7 +42,8 @@ var raw = Spec{
 	Body: func(dst []byte, _ *Input) ([]byte, error) { return dst, errNotReady },
 	Read: readAny, HasContent: notEmpty(readAny), MayEnd: mayEndAny,
 	Served: Served{
-		Texts: []string{"text", "texts", "input", "inputs", "prompt", "messages", "query"}, Asked: []string{"max_tokens"},
+		Texts: []string{"text", "texts", "input", "inputs", "prompt", "messages", "query"},
+		Asked: []string{"max_tokens"},
 		Token: servedTextToken, End: servedTextEnd, Whole: servedText,
 	},
 }
@@ -62,7 +64,8 @@ func configureTemplate(s *Spec, e *schema.Endpoint) error {
 		return err
 	}
 	if e.Template != nil {
-		text, field, body, at = e.Template.Body, e.Template.ResponseField, bodyPlace, place{"response_field", "endpoint.template.response_field"}
+		text, field, body, at = e.Template.Body, e.Template.ResponseField, bodyPlace,
+			place{"response_field", "endpoint.template.response_field"}
 	}
 	if text == "" {
 		return diag.Errorf("template: it needs template.body").Try("--extra-inputs payload_template:FILE names a file with it")
@@ -101,7 +104,8 @@ func (s *Spec) useTemplate(at place, text string) error {
 	} else if !strings.ContainsAny(text, "{\n") {
 		b, err := os.ReadFile(text)
 		if err != nil {
-			return at.wrong(diag.Errorf("no such file: %s", short(text)).Try("it is the name of a file, or the template itself, which has braces: {\"prompt\": {{ text|tojson }}}"))
+			return at.wrong(diag.Errorf("no such file: %s",
+				short(text)).Try("it is the name of a file, or the template itself, which has braces: {\"prompt\": {{ text|tojson }}}"))
 		}
 		text = string(b)
 	}
@@ -129,7 +133,8 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 func probe(t *jinja.Template) error {
 	_, err := appendRendered(nil, t, &Input{Model: "model", Turn: &dataset.Turn{
 		Texts: []string{"text"}, MaxTokens: 1, Query: "query", Passages: []string{"passage"},
-		Images: []dataset.Media{{URL: "http://image"}}, Audios: []dataset.Media{{URL: "http://audio"}}, Videos: []dataset.Media{{URL: "http://video"}},
+		Images: []dataset.Media{{URL: "http://image"}}, Audios: []dataset.Media{{URL: "http://audio"}},
+		Videos: []dataset.Media{{URL: "http://video"}},
 	}})
 	return err
 }
@@ -180,7 +185,8 @@ func noJSON(text string) error {
 	e := diag.Errorf("it does not make JSON but %q", short(text))
 	if len(text) > shown {
 		from := max(0, fault-shown/2)
-		e = diag.Errorf("it does not make JSON: byte %d of %d, in %q", fault+1, len(text), short(strings.ToValidUTF8(text[from:], "")))
+		e = diag.Errorf("it does not make JSON: byte %d of %d, in %q", fault+1,
+			len(text), short(strings.ToValidUTF8(text[from:], "")))
 	}
 	switch rest := text[min(fault, len(text)):]; {
 	case strings.HasPrefix(rest, "None"):
@@ -213,7 +219,8 @@ func templateNames(in *Input) map[string]any {
 		n["max_tokens"] = int(t.MaxTokens)
 	}
 	for one, many := range map[string]string{
-		"text": "texts", "image": "images", "audio": "audios", "video": "videos", "query": "queries", "passage": "passages",
+		"text": "texts", "image": "images", "audio": "audios", "video": "videos", "query": "queries",
+		"passage": "passages",
 	} {
 		l, _ := n[many].([]string)
 		if n[one] = ""; len(l) > 0 {
@@ -280,7 +287,8 @@ func compilePath(at place, path string) (*jmespath.JMESPath, error) {
 		return nil, wrong(oneLine(err.Error()))
 	}
 	for _, call := range calls.FindAllStringSubmatch(tree.PrettyPrint(0), -1) {
-		if _, err := jmespath.Search(call[1]+"()", nil); err != nil && strings.HasPrefix(err.Error(), "unknown function") {
+		if _, err := jmespath.Search(call[1]+"()", nil); err != nil &&
+			strings.HasPrefix(err.Error(), "unknown function") {
 			return nil, wrong("there is no function " + call[1])
 		}
 	}

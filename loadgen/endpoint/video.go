@@ -132,7 +132,10 @@ func nextVideo(download bool) func(Reply) (Step, error) {
 		case !plainID(j.id):
 			return Step{}, fmt.Errorf("the server gave the job an id that cannot be part of a path: %.40q", j.id)
 		}
-		return Step{Name: stepPoll, Path: r.Submitted + "/" + j.id, After: pollEvery, Status: j.status, Working: j.status != "queued" && j.status != ""}, nil
+		return Step{
+			Name: stepPoll, Path: r.Submitted + "/" + j.id, After: pollEvery, Status: j.status,
+			Working: j.status != "queued" && j.status != "",
+		}, nil
 	}
 }
 
@@ -146,7 +149,8 @@ const (
 func plainID(id string) bool {
 	for i := range len(id) {
 		c := id[i]
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-_.~", c) >= 0) {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' &&
+			c <= '9' || strings.IndexByte("-_.~", c) >= 0) {
 			return false
 		}
 	}

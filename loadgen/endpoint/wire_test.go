@@ -47,8 +47,13 @@ func (c *capture) input() *endpoint.Input {
 	in := c.Input
 	messages := compact(in.Messages)
 	return &endpoint.Input{
-		Model: in.Model, System: in.System, History: in.History, Stream: in.Stream, Usage: in.Usage, Counts: in.Counts, Each: in.Each,
-		Legacy: in.Legacy, Extra: in.Extra, Turn: &dataset.Turn{Texts: in.Texts, MaxTokens: in.MaxTokens, Query: in.Query, Passages: in.Passages, Images: in.Images, Audios: in.Audios, Raw: in.Raw, Messages: messages, Complete: messages != nil, Tools: compact(in.Tools)},
+		Model: in.Model, System: in.System, History: in.History, Stream: in.Stream, Usage: in.Usage, Counts: in.Counts,
+		Each:   in.Each,
+		Legacy: in.Legacy, Extra: in.Extra, Turn: &dataset.Turn{
+			Texts: in.Texts, MaxTokens: in.MaxTokens,
+			Query: in.Query, Passages: in.Passages, Images: in.Images, Audios: in.Audios, Raw: in.Raw,
+			Messages: messages, Complete: messages != nil, Tools: compact(in.Tools),
+		},
 	}
 }
 
@@ -89,7 +94,10 @@ func TestWire(t *testing.T) {
 				t.Fatal("the wire fixture is empty")
 			}
 			for _, c := range list {
-				open, err := endpoint.Open(&schema.Endpoint{Type: spec.Type, Extra: c.Input.Extra, RPC: c.Input.RPC, URLs: c.Input.URLs})
+				open, err := endpoint.Open(&schema.Endpoint{
+					Type: spec.Type, Extra: c.Input.Extra, RPC: c.Input.RPC,
+					URLs: c.Input.URLs,
+				})
 				if err != nil {
 					t.Fatalf("%s: %v", c.Scenario, err)
 				}
@@ -149,10 +157,14 @@ func TestCatalogue(t *testing.T) {
 			t.Errorf("Lookup(%q) = %v, %v", spec.Type, found, ok)
 		}
 		seen[spec.Type] = true
-		if spec.Title == "" || spec.Doc == "" || spec.Path != "" && spec.Path[0] != '/' || spec.Body == nil || spec.Read == nil || spec.HasContent == nil {
+		if spec.Title == "" || spec.Doc == "" || spec.Path != "" && spec.Path[0] != '/' ||
+			spec.Body == nil || spec.Read == nil || spec.HasContent == nil {
 			t.Errorf("row %s is incomplete: %+v", spec.Type, spec)
 		}
-		for _, data := range []string{"", "<html><body>502 Bad Gateway</body></html>", "null", "[]", `{"a":`, "\xff\xfe"} {
+		for _, data := range []string{
+			"", "<html><body>502 Bad Gateway</body></html>", "null", "[]", `{"a":`,
+			"\xff\xfe",
+		} {
 			if c, err := spec.Read([]byte(data), false); err == nil {
 				t.Errorf("%s: Read(%q) = %+v, want an error", spec.Type, data, c)
 			} else if strings.Contains(err.Error(), "\n") {
@@ -189,7 +201,8 @@ func TestBody(t *testing.T) {
 		{"chat", "no text", endpoint.Input{Model: "m", Turn: turn()}, `{"messages":[{"role":"user","content":""}],"model":"m","stream":false}`},
 		{"chat", "escapes", endpoint.Input{Model: "m", Turn: turn("\"\\/\n\r\t\x01<\u2028>é\xff")}, `{"messages":[{"role":"user","content":"\"\\/\n\r\t\u0001<` + "\u2028" + `>é` + "\ufffd" + `"}],"model":"m","stream":false}`},
 		{"chat", "the turn's extra beats the endpoint's, both beat ours", endpoint.Input{
-			Model: "m", Stream: true, Extra: schema.MembersOf("model", "x", "a", 1, "b", nil), Turn: &dataset.Turn{Texts: []string{"t"}, Extra: schema.MembersOf("a", []any{true, 1.5}, "stream", false)},
+			Model: "m", Stream: true, Extra: schema.MembersOf("model", "x", "a", 1, "b", nil),
+			Turn: &dataset.Turn{Texts: []string{"t"}, Extra: schema.MembersOf("a", []any{true, 1.5}, "stream", false)},
 		}, `{"messages":[{"role":"user","content":"t"}],"model":"x","stream":false,"a":[true,1.5],"b":null}`},
 		{"chat", "messages replaced", endpoint.Input{Model: "m", Turn: turn("t"), Extra: schema.MembersOf("messages", []any{})}, `{"messages":[],"model":"m","stream":false}`},
 		{"chat", "stream by extra", endpoint.Input{Model: "m", Usage: true, Turn: turn("t"), Extra: schema.MembersOf("stream", true)}, `{"messages":[{"role":"user","content":"t"}],"model":"m","stream":true,"stream_options":{"include_usage":true}}`},
@@ -199,35 +212,64 @@ func TestBody(t *testing.T) {
 		{"chat", "usage not asked for", endpoint.Input{Model: "m", Stream: true, Turn: turn("t")}, `{"messages":[{"role":"user","content":"t"}],"model":"m","stream":true}`},
 		{"chat", "messages of a turn follow the history", endpoint.Input{
 			Model: "m", System: "S", Turn: &dataset.Turn{Messages: []byte(`[{"role":"tool","content":"r"}]`)},
-			History: []endpoint.Message{{Role: "user", Turn: &dataset.Turn{Messages: []byte(` [ {"role":"user","content":"a"} ] `)}}, {Role: "assistant", Content: "b"}},
+			History: []endpoint.Message{{
+				Role: "user",
+				Turn: &dataset.Turn{Messages: []byte(` [ {"role":"user","content":"a"} ] `)},
+			}, {
+				Role:    "assistant",
+				Content: "b",
+			}},
 		}, `{"messages":[{"role":"system","content":"S"},{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"tool","content":"r"}],"model":"m","stream":false}`},
 		{"chat", "complete messages replace the history", endpoint.Input{
-			Model: "m", History: []endpoint.Message{{Role: "assistant", Content: "b"}}, Turn: &dataset.Turn{Messages: []byte(`[{"role":"user","content":"a"}]`), Complete: true, Tools: []byte(`[{"type":"function"}]`)},
+			Model: "m", History: []endpoint.Message{{Role: "assistant", Content: "b"}},
+			Turn: &dataset.Turn{
+				Messages: []byte(`[{"role":"user","content":"a"}]`),
+				Complete: true, Tools: []byte(`[{"type":"function"}]`),
+			},
 		}, `{"messages":[{"role":"user","content":"a"}],"model":"m","stream":false,"tools":[{"type":"function"}]}`},
 		{"chat", "a system prompt before complete messages", endpoint.Input{
-			Model: "m", System: "S", Turn: &dataset.Turn{Messages: []byte(`[{"role":"user","content":"a"}]`), Complete: true},
+			Model: "m", System: "S", Turn: &dataset.Turn{
+				Messages: []byte(`[{"role":"user","content":"a"}]`),
+				Complete: true,
+			},
 		}, `{"messages":[{"role":"system","content":"S"},{"role":"user","content":"a"}],"model":"m","stream":false}`},
 		{"chat", "two system prompts are one", endpoint.Input{
 			Model: "m", System: "S", Turn: &dataset.Turn{Messages: []byte(`[{"content":"a\n","role":"system"},{"role":"user","content":"b"}]`), Complete: true},
 		}, `{"messages":[{"content":"S\n\na\n","role":"system"},{"role":"user","content":"b"}],"model":"m","stream":false}`},
 		{"chat", "an empty system prompt", endpoint.Input{
-			Model: "m", System: "S", Turn: &dataset.Turn{Messages: []byte(`[{"role":"system","content":""}]`), Complete: true},
+			Model: "m", System: "S", Turn: &dataset.Turn{
+				Messages: []byte(`[{"role":"system","content":""}]`),
+				Complete: true,
+			},
 		}, `{"messages":[{"role":"system","content":"S"}],"model":"m","stream":false}`},
 		{"chat", "a system prompt in parts", endpoint.Input{
 			Model: "m", System: "S", Turn: &dataset.Turn{Messages: []byte(`[{"role":"system","content":[{"type":"text","text":"a"}]}]`), Complete: true},
 		}, `{"messages":[{"role":"system","content":[{"type":"text","text":"S"},{"type":"text","text":"a"}]}],"model":"m","stream":false}`},
 		{"responses", "a system prompt beside complete messages", endpoint.Input{
-			Model: "m", System: "S", Turn: &dataset.Turn{Messages: []byte(`[{"role":"system","content":"a"}]`), Complete: true},
+			Model: "m", System: "S", Turn: &dataset.Turn{
+				Messages: []byte(`[{"role":"system","content":"a"}]`),
+				Complete: true,
+			},
 		}, `{"input":[{"role":"system","content":"a"}],"model":"m","stream":false,"instructions":"S"}`},
 		{"messages", "a system prompt beside complete messages", endpoint.Input{
-			Model: "m", System: "S", Stream: true, Turn: &dataset.Turn{Messages: []byte(`[{"role":"user","content":"a"}]`), Complete: true, Tools: []byte(`[{"name":"f"}]`)},
+			Model: "m", System: "S", Stream: true,
+			Turn: &dataset.Turn{
+				Messages: []byte(`[{"role":"user","content":"a"}]`),
+				Complete: true, Tools: []byte(`[{"name":"f"}]`),
+			},
 		}, `{"model":"m","messages":[{"role":"user","content":"a"}],"max_tokens":1024,"stream":true,"system":"S","tools":[{"name":"f"}]}`},
 		{"responses", "what the server stores is named", endpoint.Input{
 			Model: "m", System: "S", Extra: schema.MembersOf("store", true), Turn: turn("c"),
-			History: []endpoint.Message{{Role: "user", Turn: turn("a")}, {Role: "assistant", Content: "b", Stored: "resp_1"}},
+			History: []endpoint.Message{
+				{Role: "user", Turn: turn("a")},
+				{Role: "assistant", Content: "b", Stored: "resp_1"},
+			},
 		}, `{"input":[{"role":"user","content":"c","type":"message"}],"model":"m","stream":false,"previous_response_id":"resp_1","instructions":"S","store":true}`},
 		{"responses", "what the server does not store is sent", endpoint.Input{
-			Model: "m", Turn: turn("c"), History: []endpoint.Message{{Role: "user", Turn: turn("a")}, {Role: "assistant", Content: "b", Stored: "resp_1"}},
+			Model: "m", Turn: turn("c"), History: []endpoint.Message{
+				{Role: "user", Turn: turn("a")},
+				{Role: "assistant", Content: "b", Stored: "resp_1"},
+			},
 		}, `{"input":[{"role":"user","content":"a","type":"message"},{"role":"assistant","content":"b","type":"message"},{"role":"user","content":"c","type":"message"}],"model":"m","stream":false}`},
 		{"chat", "author's null of one option stays", endpoint.Input{Model: "m", Stream: true, Usage: true, Turn: turn("t"), Extra: schema.MembersOf("stream_options", map[string]any{"include_usage": nil})}, `{"messages":[{"role":"user","content":"t"}],"model":"m","stream":true,"stream_options":{"include_usage":null}}`},
 		{"chat", "usage with every event", endpoint.Input{Model: "m", Stream: true, Usage: true, Each: true, Turn: turn("t")}, `{"messages":[{"role":"user","content":"t"}],"model":"m","stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`},
@@ -262,11 +304,20 @@ func TestBody(t *testing.T) {
 
 func TestText(t *testing.T) {
 	t.Parallel()
-	in := endpoint.Input{Turn: &dataset.Turn{Texts: []string{"d", "e"}, Context: "b"}, System: "a", History: []endpoint.Message{{Role: "user", Content: "c"}}}
+	in := endpoint.Input{
+		Turn: &dataset.Turn{Texts: []string{"d", "e"}, Context: "b"}, System: "a",
+		History: []endpoint.Message{{Role: "user", Content: "c"}},
+	}
 	if got := in.Text(); got != "a b c d e" {
 		t.Errorf("Text = %q", got)
 	}
-	in = endpoint.Input{Turn: &dataset.Turn{Texts: []string{"z"}}, History: []endpoint.Message{{Role: "assistant", Content: "see", Elements: []byte(`{"role":"assistant","content":"see","tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]}`)}}}
+	in = endpoint.Input{
+		Turn: &dataset.Turn{Texts: []string{"z"}},
+		History: []endpoint.Message{{
+			Role: "assistant", Content: "see",
+			Elements: []byte(`{"role":"assistant","content":"see","tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]}`),
+		}},
+	}
 	if got := in.Text(); got != "see f {} z" {
 		t.Errorf("Text = %q", got)
 	}
@@ -282,7 +333,10 @@ func FuzzBody(f *testing.F) {
 	f.Add("m", "system", "text", "key", `value "`)
 	f.Add("", "", "\x00\u2028\xc0", "messages", "\\u0000")
 	f.Fuzz(func(t *testing.T, model, system, text, key, value string) {
-		in := &endpoint.Input{Model: model, System: system, Turn: &dataset.Turn{Texts: []string{text}, MaxTokens: 5}, Extra: schema.MembersOf(key, value)}
+		in := &endpoint.Input{
+			Model: model, System: system, Turn: &dataset.Turn{Texts: []string{text}, MaxTokens: 5},
+			Extra: schema.MembersOf(key, value),
+		}
 		got, err := lookup(t, "chat").Request(nil, in)
 		if err != nil {
 			t.Fatal(err)
@@ -291,7 +345,10 @@ func FuzzBody(f *testing.F) {
 		if system != "" {
 			messages = append([]any{map[string]any{"role": "system", "content": valid(system)}}, messages...)
 		}
-		want := map[string]any{"messages": messages, "model": valid(model), "stream": false, "max_completion_tokens": 5.0}
+		want := map[string]any{
+			"messages": messages, "model": valid(model),
+			"stream": false, "max_completion_tokens": 5.0,
+		}
 		want[valid(key)] = valid(value)
 		if diff := cmp.Diff(any(want), decode(t, got)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -303,7 +360,10 @@ func FuzzBody(f *testing.F) {
 func valid(s string) string { return string([]rune(s)) }
 
 func BenchmarkBody(b *testing.B) {
-	in := &endpoint.Input{Model: "demo", Stream: true, Usage: true, Turn: &dataset.Turn{Texts: []string{strings.Repeat("The quiet river carried boats. ", 80)}, MaxTokens: 64}}
+	in := &endpoint.Input{
+		Model: "demo", Stream: true, Usage: true,
+		Turn: &dataset.Turn{Texts: []string{strings.Repeat("The quiet river carried boats. ", 80)}, MaxTokens: 64},
+	}
 	spec := lookup(b, "chat")
 	var dst []byte
 	b.ReportAllocs()
@@ -317,13 +377,17 @@ func BenchmarkBody(b *testing.B) {
 func TestTemplateKeepsDigits(t *testing.T) {
 	t.Parallel()
 	extra := schema.MembersOf("seed", int64(9007199254740995))
-	spec, err := endpoint.Open(&schema.Endpoint{Type: "template", Extra: extra, Template: &schema.BodyTemplate{Body: `{"id": 9007199254740993, "at": [1.10, 18446744073709551615], "t": {{ text|tojson }}}`}})
+	spec, err := endpoint.Open(&schema.Endpoint{
+		Type: "template", Extra: extra,
+		Template: &schema.BodyTemplate{Body: `{"id": 9007199254740993, "at": [1.10, 18446744073709551615], "t": {{ text|tojson }}}`},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	in := endpoint.Input{Turn: &dataset.Turn{Texts: []string{"a"}}, Extra: extra}
 	got, err := spec.Request(nil, &in)
-	if want := `{"id":9007199254740993,"at":[1.10,18446744073709551615],"t":"a","seed":9007199254740995}`; err != nil || string(got) != want {
+	if want := `{"id":9007199254740993,"at":[1.10,18446744073709551615],"t":"a","seed":9007199254740995}`; err != nil ||
+		string(got) != want {
 		t.Errorf("%s, %v; want %s", got, err, want)
 	}
 }

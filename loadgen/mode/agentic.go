@@ -47,8 +47,10 @@ func WithPriming(phases []schema.Phase) []schema.Phase {
 			}
 			out = append(out, schema.Phase{
 				Name: Priming, Kind: "warmup", Type: p.Type, Primes: p.Name, Sessions: int64(p.Concurrency),
-				Concurrency: p.Concurrency, PrefillConcurrency: p.PrefillConcurrency, InFlight: p.InFlight, GracePeriod: &grace,
-				TrajectoryStartMinRatio: p.TrajectoryStartMinRatio, TrajectoryStartMaxRatio: p.TrajectoryStartMaxRatio, BurstPhaseStarts: p.BurstPhaseStarts,
+				Concurrency: p.Concurrency, PrefillConcurrency: p.PrefillConcurrency, InFlight: p.InFlight,
+				GracePeriod:             &grace,
+				TrajectoryStartMinRatio: p.TrajectoryStartMinRatio, TrajectoryStartMaxRatio: p.TrajectoryStartMaxRatio,
+				BurstPhaseStarts: p.BurstPhaseStarts,
 			})
 		}
 		out = append(out, *p)
@@ -76,7 +78,8 @@ type trajectories struct {
 
 func newTrajectories(p *schema.Phase, root int64, set *dataset.Set) (*trajectories, error) {
 	t := &trajectories{
-		set: set, root: root, lo: startMin, hi: startMax, slots: p.Concurrency, priming: p.Primes != "", burst: p.BurstPhaseStarts,
+		set: set, root: root, lo: startMin, hi: startMax, slots: p.Concurrency,
+		priming: p.Primes != "", burst: p.BurstPhaseStarts,
 	}
 	if v := p.TrajectoryStartMinRatio; v != nil {
 		t.lo = *v

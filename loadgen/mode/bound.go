@@ -10,9 +10,10 @@ import (
 
 // Planned is what a phase sends as far as it is known before anything is sent.
 type Planned struct {
-	Requests int64         // 0 when not known
-	AtLeast  time.Duration // what schedule and duration take with an infinitely fast server; random arrivals count with their mean
-	Stops    []string      // what ends it, in words; the first to happen does
+	Requests int64 // 0 when not known
+	// what schedule and duration take with an infinitely fast server; random arrivals count with their mean
+	AtLeast time.Duration
+	Stops   []string // what ends it, in words; the first to happen does
 }
 
 // Plan says what p sends. Without any bound the mode's default applies.

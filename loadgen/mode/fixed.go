@@ -19,8 +19,12 @@ const (
 
 var fixedSchedule = Mode{
 	Name: "fixed_schedule", Title: "replay, each request at the time of its record",
-	Doc:     "A replay: every request at the time that its record names.",
-	Takes:   []fields.Setting{{Name: "auto_offset", Only: byTimeStamps}, {Name: "start_offset", Only: byTimeStamps}, {Name: "end_offset", Only: byTimeStamps}},
+	Doc: "A replay: every request at the time that its record names.",
+	Takes: []fields.Setting{
+		{Name: "auto_offset", Only: byTimeStamps},
+		{Name: "start_offset", Only: byTimeStamps},
+		{Name: "end_offset", Only: byTimeStamps},
+	},
 	Instead: map[string]string{"rate": saidByRecords, "rate_series": saidByRecords, "rate_ramp": "drop it"},
 	Ends:    true, Timed: true, Varying: true, NeedsSet: true,
 	Artifact: func(*schema.Phase, func(float64) string) string { return "fixed_schedule" },

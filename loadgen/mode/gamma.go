@@ -14,8 +14,11 @@ import (
 
 var gammaRate = Mode{
 	Name: "gamma", Title: "open loop, random arrivals of a chosen evenness",
-	Doc:     "Open loop: independent gaps that are more even (smoothness above 1) or burstier (below) than Poisson's.",
-	Takes:   append(slices.Clone(rates), fields.Setting{Name: "smoothness", Only: "smoothness is the shape of gamma gaps"}),
+	Doc: "Open loop: independent gaps that are more even (smoothness above 1) or burstier (below) than Poisson's.",
+	Takes: append(slices.Clone(rates), fields.Setting{
+		Name: "smoothness",
+		Only: "smoothness is the shape of gamma gaps",
+	}),
 	Pattern: "gamma", Presumed: "smoothness",
 	EveryTurn: true,
 	Requests:  10, Expected: atRate,

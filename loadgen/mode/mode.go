@@ -125,7 +125,10 @@ type Answered struct {
 }
 
 // catalogue is all modes, one a file.
-var catalogue = [...]*Mode{&closedLoop, &constantRate, &poissonRate, &gammaRate, &rateSeries, &userCentric, &fixedSchedule, &agenticReplay}
+var catalogue = [...]*Mode{
+	&closedLoop, &constantRate, &poissonRate, &gammaRate, &rateSeries,
+	&userCentric, &fixedSchedule, &agenticReplay,
+}
 
 // Catalogue is all modes, the closed loop first.
 func Catalogue() []*Mode { return slices.Clone(catalogue[:]) }

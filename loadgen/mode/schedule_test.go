@@ -92,7 +92,8 @@ func TestEveryModeHasItsSchedule(t *testing.T) {
 		got, err := Schedule(&c.phase, 7, 3, c.set)
 		if c.want == nil { // drawn: the same again, and in order
 			c.want, _ = Schedule(&c.phase, 7, 3, c.set)
-			if other, _ := Schedule(&c.phase, 8, 3, c.set); cmp.Equal(got, other) || !slices.IsSorted(got) || len(got) != 3 || got[0] <= 0 {
+			if other, _ := Schedule(&c.phase, 8, 3, c.set); cmp.Equal(got, other) ||
+				!slices.IsSorted(got) || len(got) != 3 || got[0] <= 0 {
 				t.Errorf("%s: %v of one seed, %v of another", m.Name, got, other)
 			}
 		}
@@ -114,7 +115,8 @@ func TestRateRampIntegral(t *testing.T) {
 		}
 		first, last := ref.knots[0], ref.knots[len(ref.knots)-1]
 		if math.Abs(first.rate-50*0.1/3) > 1e-9 || math.Abs(last.rate-50) > 1e-9 || math.Abs(last.at-3) > 1e-9 {
-			t.Errorf("%s: from %v/s to %v/s at %v s, want from %v to 50 at 3", shape, first.rate, last.rate, last.at, 50*0.1/3)
+			t.Errorf("%s: from %v/s to %v/s at %v s, want from %v to 50 at 3", shape, first.rate, last.rate, last.at,
+				50*0.1/3)
 		}
 		for i, at := range offsets(t, p, 7, 300) {
 			var sum float64
@@ -285,7 +287,11 @@ func TestGapsAreDistributedAsAsked(t *testing.T) {
 // arrivals: 100/s rising to 300/s over 10 s, then falling to 0 at 20 s.
 func TestSeriesFollowsItsRate(t *testing.T) {
 	t.Parallel()
-	p := schema.Phase{Name: "p", Type: "poisson", RateSeries: []schema.RatePoint{{TimeS: 0, QPS: 100}, {TimeS: 10, QPS: 300}, {TimeS: 20, QPS: 0}}}
+	p := schema.Phase{Name: "p", Type: "poisson", RateSeries: []schema.RatePoint{
+		{TimeS: 0, QPS: 100},
+		{TimeS: 10, QPS: 300},
+		{TimeS: 20, QPS: 0},
+	}}
 	got := offsets(t, p, 5, 100_000)
 	// ∫ = 2,000 + 1,500; four standard deviations are 237.
 	if len(got) < 3500-237 || len(got) > 3500+237 {
@@ -322,7 +328,11 @@ func TestSeriesAfterASilence(t *testing.T) {
 	if first, last := got[0].Seconds(), got[len(got)-1].Seconds(); first < 1e5 || last > 1e5+2 {
 		t.Errorf("from %v to %v s, want within 100,000 and 100,002", first, last)
 	}
-	if early := offsets(t, schema.Phase{Name: "p", Type: "poisson", RateSeries: []schema.RatePoint{{TimeS: 10, QPS: 500}, {TimeS: 11, QPS: 0}}}, 1, 10_000); len(early) < 4950 || len(early) > 5550 {
+	if early := offsets(t, schema.Phase{
+		Name: "p", Type: "poisson",
+		RateSeries: []schema.RatePoint{{TimeS: 10, QPS: 500}, {TimeS: 11, QPS: 0}},
+	}, 1,
+		10_000); len(early) < 4950 || len(early) > 5550 {
 		t.Errorf("%d arrivals, want about 5,250: 500/s before the first point", len(early))
 	}
 }
@@ -362,7 +372,10 @@ func TestArrivalsArePairedAcrossRates(t *testing.T) {
 		}
 	}
 	steady := offsets(t, schema.Phase{Name: "p", Type: "poisson", Rate: 10}, 5, 200)
-	flat := offsets(t, schema.Phase{Name: "p", Type: "poisson", RateSeries: []schema.RatePoint{{TimeS: 0, QPS: 10}, {TimeS: 7, QPS: 10}}}, 5, 200)
+	flat := offsets(t, schema.Phase{
+		Name: "p", Type: "poisson",
+		RateSeries: []schema.RatePoint{{TimeS: 0, QPS: 10}, {TimeS: 7, QPS: 10}},
+	}, 5, 200)
 	if !cmp.Equal(steady, flat) {
 		t.Error("a level series is not the schedule of its rate")
 	}

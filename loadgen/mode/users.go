@@ -17,7 +17,10 @@ var userCentric = Mode{
 	Doc: "Simulated users: each sends at its own pace, and who is through is followed by a fresh one.",
 	Takes: []fields.Setting{
 		{Name: "rate", Needed: "give requests per second (--user-centric-rate)", Or: []string{"rate_series"}},
-		{Name: "users", Needed: "say how many users there are (--num-users)", Only: "use concurrency, or --user-centric-rate"},
+		{
+			Name: "users", Needed: "say how many users there are (--num-users)",
+			Only: "use concurrency, or --user-centric-rate",
+		},
 	},
 	Instead: map[string]string{"rate_series": "use rate", "rate_ramp": "drop it"},
 	Patient: true, NeedsSet: true, Turns: 2,

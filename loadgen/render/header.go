@@ -29,10 +29,22 @@ var placeholders = []struct {
 	Name, Doc string
 	append    func(dst []byte, v *vars) []byte
 }{
-	{"request_id", "the request's own UUID, fresh for each", func(b []byte, v *vars) []byte { return append(b, v.requestID...) }},
-	{"session_id", "the UUID that all requests of a session share", func(b []byte, v *vars) []byte { return append(b, v.session.ID...) }},
-	{"conversation_id", "the conversation's name in the dataset", func(b []byte, v *vars) []byte { return appendVisible(b, v.session.Conversation.ID) }},
-	{"turn", "the turn's number in its session, from 0", func(b []byte, v *vars) []byte { return strconv.AppendInt(b, int64(v.turn), 10) }},
+	{
+		"request_id", "the request's own UUID, fresh for each",
+		func(b []byte, v *vars) []byte { return append(b, v.requestID...) },
+	},
+	{
+		"session_id", "the UUID that all requests of a session share",
+		func(b []byte, v *vars) []byte { return append(b, v.session.ID...) },
+	},
+	{
+		"conversation_id", "the conversation's name in the dataset",
+		func(b []byte, v *vars) []byte { return appendVisible(b, v.session.Conversation.ID) },
+	},
+	{
+		"turn", "the turn's number in its session, from 0",
+		func(b []byte, v *vars) []byte { return strconv.AppendInt(b, int64(v.turn), 10) },
+	},
 	{"model", "the model that the request names", func(b []byte, v *vars) []byte { return appendVisible(b, v.model) }},
 }
 
@@ -116,18 +128,28 @@ func headerOf(e *schema.Endpoint, spec *endpoint.Spec) ([]piece, error) {
 		fmt.Fprintf(&b, "%s: %s\r\n", h.Name, h.Value)
 	}
 	if spec.Form() && given["content-type"] {
-		return nil, (&diag.Error{Path: "endpoint.headers", Message: "Content-Type: the body is a form and needs its own"}).Try("leave it out")
+		return nil, (&diag.Error{
+			Path:    "endpoint.headers",
+			Message: "Content-Type: the body is a form and needs its own",
+		}).Try("leave it out")
 	}
 	unlessGiven(spec.Headers...)
 	pieces := compile(b.String())
 	if e.APIKey != "" && !authorized {
 		if header.Check("Authorization", e.APIKey) != nil {
-			return nil, (&diag.Error{Path: "endpoint.api_key", Message: "it holds a control character"}).Try("does it hold a line break?")
+			return nil, (&diag.Error{
+				Path:    "endpoint.api_key",
+				Message: "it holds a control character",
+			}).Try("does it hold a line break?")
 		}
-		pieces = append(pieces, piece{text: keyHeader + ": " + keyPrefix + e.APIKey + "\r\n"}) // braces in a key are its own
+		// braces in a key are its own
+		pieces = append(pieces, piece{text: keyHeader + ": " + keyPrefix + e.APIKey + "\r\n"})
 	}
 	if !given["accept"] {
-		pieces = append(pieces, piece{then: func(dst []byte, v *vars) []byte { return append(dst, transport.Accept(v.stream)...) }})
+		pieces = append(pieces, piece{then: func(dst []byte, v *vars) []byte {
+			return append(dst,
+				transport.Accept(v.stream)...)
+		}})
 	}
 	kind := spec.ContentType
 	if kind == "" {

@@ -26,7 +26,8 @@ func (c counting) Count(text string) int { *c.asked++; return c.Bytes.Count(text
 func TestCountsOfPlaysAreNotKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "tokenizer_config.json"), []byte(`{"chat_template":"{% for m in messages %}<{{ m.content }}>{% endfor %}"}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "tokenizer_config.json"),
+		[]byte(`{"chat_template":"{% for m in messages %}<{{ m.content }}>{% endfor %}"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	template, err := chat.Open(dir)
@@ -34,8 +35,14 @@ func TestCountsOfPlaysAreNotKept(t *testing.T) {
 		t.Fatalf("%v %v", template, err)
 	}
 	messages := []any{map[string]any{"role": "user", "content": "hello there"}}
-	recorded := []any{map[string]any{"timestamp": 0, "messages": messages, "output_length": 3}, map[string]any{"timestamp": 5, "messages": messages, "output_length": 3}}
-	lengths := []any{map[string]any{"timestamp": 0, "input_length": 30, "output_length": 3}, map[string]any{"timestamp": 5, "input_length": 20, "output_length": 3}}
+	recorded := []any{
+		map[string]any{"timestamp": 0, "messages": messages, "output_length": 3},
+		map[string]any{"timestamp": 5, "messages": messages, "output_length": 3},
+	}
+	lengths := []any{
+		map[string]any{"timestamp": 0, "input_length": 30, "output_length": 3},
+		map[string]any{"timestamp": 5, "input_length": 20, "output_length": 3},
+	}
 	said := []any{map[string]any{"text": "one"}, map[string]any{"text": "two"}}
 	for _, c := range []struct {
 		name   string

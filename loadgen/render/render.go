@@ -46,7 +46,10 @@ func New(e *schema.Endpoint, m schema.Models, spec *endpoint.Spec, tok tokenizer
 	if err != nil {
 		return nil, err
 	}
-	r := &Renderer{Spec: spec, Tokenizer: tok, Streaming: e.Streaming && spec.CanStream, cfg: *e, models: chosen, header: header}
+	r := &Renderer{
+		Spec: spec, Tokenizer: tok, Streaming: e.Streaming && spec.CanStream, cfg: *e, models: chosen,
+		header: header,
+	}
 	if e.Path != "" {
 		path, _, _ := strings.Cut(e.Path, "#") // a fragment is the reader's, never the server's
 		r.path = "/" + transport.Visible(strings.TrimPrefix(path, "/"))
@@ -92,7 +95,10 @@ func (r *Renderer) Render(k *Keys, s *Session, t int, x *transport.Exchange) Tur
 	in := r.input(s, t)
 	out := Turn{Model: in.Model, RequestID: uuid(k.request, s.Index, t)}
 	x.Body, out.Err = r.Spec.Request(x.Body[:0], &in)
-	x.Header = r.appendHeader(x.Header[:0], &vars{requestID: out.RequestID, session: s, turn: t, model: in.Model, stream: in.Stream})
+	x.Header = r.appendHeader(x.Header[:0], &vars{
+		requestID: out.RequestID, session: s, turn: t, model: in.Model,
+		stream: in.Stream,
+	})
 	x.Path, x.Stream = r.Path(in.Model, in.Stream), in.Stream
 	out.ISL = r.count(&in, s.Conversation, t)
 	return out
@@ -107,7 +113,8 @@ func (r *Renderer) input(s *Session, t int) endpoint.Input {
 	}
 	in := endpoint.Input{
 		Model: model, System: s.Conversation.System, History: s.history, Turn: turn, Stream: r.Streaming,
-		Legacy: r.cfg.UseLegacyMaxTokens, Extra: r.cfg.Extra, Each: r.cfg.PerChunkUsage, Counts: r.cfg.UseServerTokenCount, Apart: r.Spec.SystemApart,
+		Legacy: r.cfg.UseLegacyMaxTokens, Extra: r.cfg.Extra, Each: r.cfg.PerChunkUsage,
+		Counts: r.cfg.UseServerTokenCount, Apart: r.Spec.SystemApart,
 	}
 	if turn.Complete {
 		in.History = nil

@@ -57,10 +57,14 @@ func TestBodiesAreWhatIsSent(t *testing.T) {
 			t.Errorf("turn %d:\nsent  %s\nshown %s", i, x.Body, shown[i])
 		}
 		s.Answered(i, endpoint.Message{Role: "assistant", Content: "said"})
-		history += []string{`{"role":"user","content":[{"type":"text","text":"one"},{"type":"text","text":"more"}]},`, `{"role":"tool","content":"two"},`, ""}[i] +
+		history += []string{
+			`{"role":"user","content":[{"type":"text","text":"one"},{"type":"text","text":"more"}]},`,
+			`{"role":"tool","content":"two"},`, "",
+		}[i] +
 			`{"role":"assistant","content":"said"},`
 	}
-	if last := string(shown[2]); !strings.Contains(last, `"include_usage":true`) || !strings.Contains(last, "be kind") || strings.Contains(last, "one") || strings.Contains(last, "two") {
+	if last := string(shown[2]); !strings.Contains(last, `"include_usage":true`) ||
+		!strings.Contains(last, "be kind") || strings.Contains(last, "one") || strings.Contains(last, "two") {
 		t.Errorf("usage option or system prompt are missing, or earlier turns are there: %s", last)
 	}
 }
@@ -93,7 +97,11 @@ func TestHeaderPlaceholders(t *testing.T) {
 		t.Error("the same request has another header")
 	}
 	r = renderer(t, func(e *schema.Endpoint) {
-		e.Headers = schema.Headers{{Name: "x-request-id", Value: "mine"}, {Name: "X-Session-Affinity", Value: "pod-1"}, {Name: "X-CORRELATION-ID", Value: "c"}}
+		e.Headers = schema.Headers{
+			{Name: "x-request-id", Value: "mine"},
+			{Name: "X-Session-Affinity", Value: "pod-1"},
+			{Name: "X-CORRELATION-ID", Value: "c"},
+		}
 	})
 	if got, _, _ := header(3, 1); got != "x-request-id: mine\r\nX-Session-Affinity: pod-1\r\nX-CORRELATION-ID: c\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\n" {
 		t.Errorf("the user's own: %q", got)
@@ -101,7 +109,10 @@ func TestHeaderPlaceholders(t *testing.T) {
 	if other, _, _ := header(4, 1); other == got {
 		t.Error("another session has the same header")
 	}
-	if got := Literal(&schema.Endpoint{Headers: schema.Headers{{Name: "B", Value: "{turns} {\"a\"}"}, {Name: "A", Value: "{request_id} {x_y}{turns} {X}"}}}); !slices.Equal(got, []string{"{turns}", "{x_y}"}) {
+	if got := Literal(&schema.Endpoint{Headers: schema.Headers{
+		{Name: "B", Value: "{turns} {\"a\"}"},
+		{Name: "A", Value: "{request_id} {x_y}{turns} {X}"},
+	}}); !slices.Equal(got, []string{"{turns}", "{x_y}"}) {
 		t.Errorf("sent as they stand: %q", got)
 	}
 	if len(Placeholders()) != len(placeholders) {

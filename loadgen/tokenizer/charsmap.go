@@ -150,7 +150,8 @@ func grapheme(s string) int {
 	}
 	for n < len(s) {
 		next, w := utf8.DecodeRuneInString(s[n:])
-		if !unicode.In(next, unicode.Mn, unicode.Me, unicode.Mc) && next != 0x200d && (next < 0x1f3fb || next > 0x1f3ff) {
+		if !unicode.In(next, unicode.Mn, unicode.Me, unicode.Mc) &&
+			next != 0x200d && (next < 0x1f3fb || next > 0x1f3ff) {
 			break
 		}
 		n += w

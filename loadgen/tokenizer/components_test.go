@@ -95,7 +95,8 @@ func TestPatternsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = tokenizer.OpenFile(path)
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), fmt.Sprintf("pattern %q: ", pattern)) {
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") ||
+			!strings.Contains(err.Error(), fmt.Sprintf("pattern %q: ", pattern)) {
 			t.Errorf("%s: %v, want %s", pattern, err, want)
 		}
 	}

@@ -118,7 +118,8 @@ func wordPieceDecoder(c *component) decoder {
 }
 
 // tidied undoes the spaces that BERT puts around punctuation.
-var tidied = strings.NewReplacer(" .", ".", " ?", "?", " !", "!", " ,", ",", " ' ", "'", " n't", "n't", " 'm", "'m", " do not", " don't", " 's", "'s", " 've", "'ve", " 're", "'re")
+var tidied = strings.NewReplacer(" .", ".", " ?", "?", " !", "!", " ,", ",", " ' ", "'", " n't", "n't", " 'm", "'m",
+	" do not", " don't", " 's", "'s", " 've", "'ve", " 're", "'re")
 
 // ctcDecoder drops repetitions and padding.
 func ctcDecoder(c *component) decoder {

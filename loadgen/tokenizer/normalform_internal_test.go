@@ -31,7 +31,10 @@ func TestLongRunsOfMarks(t *testing.T) {
 		var head, mark string
 		var times int
 		var want [4]string // characters and hash of NFC, NFD, NFKC, NFKD
-		if err := json.Unmarshal(lines.Bytes(), &[]any{&head, &mark, &times, &want[0], &want[1], &want[2], &want[3]}); err != nil {
+		if err := json.Unmarshal(lines.Bytes(), &[]any{
+			&head, &mark, &times, &want[0], &want[1], &want[2],
+			&want[3],
+		}); err != nil {
 			t.Fatal(err)
 		}
 		text := head + strings.Repeat(mark, times) + "z"

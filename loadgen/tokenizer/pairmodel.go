@@ -35,7 +35,8 @@ func pairKey(a, b int32) uint64 { return uint64(uint32(a))<<32 | uint64(uint32(b
 func newPairModel(f *modelForm, byteLevel bool) (*pairModel, error) {
 	m := &pairModel{
 		merges:    make(map[uint64]mergeResult, len(f.lists.merges)),
-		byteLevel: byteLevel, ignoreMerges: f.IgnoreMerges, byteFallback: f.ByteFallback, unknown: absent, fuseUnknown: f.FuseUnk,
+		byteLevel: byteLevel, ignoreMerges: f.IgnoreMerges, byteFallback: f.ByteFallback, unknown: absent,
+		fuseUnknown: f.FuseUnk,
 	}
 	if f.Prefix != nil {
 		m.prefix = *f.Prefix
@@ -244,7 +245,8 @@ func (m *pairModel) whole(w *merger, dst []int32, piece string) []int32 {
 		}
 	}
 	if len(piece) > window && m.prefix == "" && m.suffix == "" {
-		eachWindow(w, window, piece, func(part string) { m.merge(w, part) }, func(tokens []symbol) { dst = appendIDs(dst, tokens) })
+		eachWindow(w, window, piece, func(part string) { m.merge(w, part) },
+			func(tokens []symbol) { dst = appendIDs(dst, tokens) })
 		return dst
 	}
 	m.merge(w, piece)

@@ -23,7 +23,10 @@ func TestHopelessPatternIsGivenUp(t *testing.T) {
 				t.Fatal(err)
 			}
 			m.within(time.Millisecond)
-			tok.splits = []splitter{func(text string, _ bool, emit func(string)) { spread(m.pieces(text), "Isolated", false, emit) }}
+			tok.splits = []splitter{func(text string, _ bool, emit func(string)) {
+				spread(m.pieces(text), "Isolated",
+					false, emit)
+			}}
 			tok.Count(text)
 			if err := Err(tok); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Err: %v, want %s", err, c.want)

@@ -16,7 +16,10 @@ func TestSplittersEqualTheirExpressions(t *testing.T) {
 		t.Skip("compares values on one goroutine")
 	}
 	stock := []rune("aZéßʰªあ゠・ヿ漢龥龦字の 1٣Ⅷ²…—!\"#'/_~€©\u0301\u3099\u200b\u00a0\u0085\t\r\n  \u0000𝒳😀ǅ")
-	words := []string{"don't", "I'LL", " over", "1234567", "漢字かな", "…?\n\n", "  \n x", "#tag", " €5", "\u0301a", "\n\n\n", "’s"}
+	words := []string{
+		"don't", "I'LL", " over", "1234567", "漢字かな", "…?\n\n", "  \n x", "#tag", " €5", "\u0301a",
+		"\n\n\n", "’s",
+	}
 	rng := rand.New(rand.NewPCG(4, 2))
 	texts := []string{""}
 	for range 4000 {
@@ -60,7 +63,8 @@ func TestSplittersEqualTheirExpressions(t *testing.T) {
 // BenchmarkDeepSeek splits prose, code, numbers and Chinese by DeepSeek's
 // expressions, in MB/s.
 func BenchmarkDeepSeek(b *testing.B) {
-	text := strings.Repeat("The quiet river carried 17,204 boats; for i := 0; i < n; i++ { sum += x[i] }\n漢字とかな混じり文。", 500)
+	text := strings.Repeat("The quiet river carried 17,204 boats; for i := 0; i < n; i++ { sum += x[i] }\n漢字とかな混じり文。",
+		500)
 	for b.Loop() {
 		for _, end := range byHandInPlaces {
 			isolating(end)(text, true, func(string) {})

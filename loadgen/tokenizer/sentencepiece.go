@@ -181,7 +181,8 @@ func (sp *sentencePiece) build(name string) (Tokenizer, error) {
 		if sp.prefix || sp.extra {
 			t.decode = append(t.decode, withoutFirstSpace)
 		}
-		t.decode = append(t.decode, eachPiece(func(s string) string { return strings.ReplaceAll(s, "▁", " ") }), withoutByteMarks)
+		t.decode = append(t.decode, eachPiece(func(s string) string { return strings.ReplaceAll(s, "▁", " ") }),
+			withoutByteMarks)
 	}
 	var err error
 	switch sp.kind {

@@ -55,7 +55,10 @@ func parseRanks(name, path string, data []byte) (Tokenizer, error) {
 		return nil, diag.Errorf("a list of %d ranks does not say how to split text into words, and is not one that is known by its length or name", n).
 			Try("take the model's tokenizer.json, or count by the server with tokenizer server")
 	}
-	return &bytePair{encoding: &encoding{name: name, split: split, special: map[int]string{}}, ranks: loadRanks(stored, slotsOf(stored))}, nil
+	return &bytePair{
+		encoding: &encoding{name: name, split: split, special: map[int]string{}},
+		ranks:    loadRanks(stored, slotsOf(stored)),
+	}, nil
 }
 
 func rankSplit(n int, path string) func(string, int) int {
@@ -141,7 +144,8 @@ func checkBytes(tokens [][]byte) error {
 	if missing == 0 {
 		return nil
 	}
-	return fmt.Errorf("not a whole list of ranks: %d of the 256 bytes have no token, the first is 0x%02X", missing, first)
+	return fmt.Errorf("not a whole list of ranks: %d of the 256 bytes have no token, the first is 0x%02X", missing,
+		first)
 }
 
 // tekkenForm is Mistral's tekken.json: ranks as tiktoken has them, with the
@@ -166,7 +170,8 @@ type tekkenForm struct {
 // at its beginning.
 func looksLikeTekken(data []byte) bool {
 	head := data[:min(len(data), 4<<10)]
-	return bytes.HasPrefix(data, []byte("{")) && bytes.Contains(head, []byte(`"config"`)) && bytes.Contains(head, []byte(`"default_num_special_tokens"`))
+	return bytes.HasPrefix(data, []byte("{")) && bytes.Contains(head, []byte(`"config"`)) &&
+		bytes.Contains(head, []byte(`"default_num_special_tokens"`))
 }
 
 // parseTekken reads such a file. Special tokens inside text are counted as the
@@ -206,5 +211,8 @@ func parseTekken(name string, data []byte) (Tokenizer, error) {
 		special[s.Rank] = s.Text
 	}
 	stored := storedRanks(tokens)
-	return &bytePair{encoding: &encoding{name: name, split: split, special: special}, ranks: loadRanks(stored, slotsOf(stored))}, nil
+	return &bytePair{
+		encoding: &encoding{name: name, split: split, special: special},
+		ranks:    loadRanks(stored, slotsOf(stored)),
+	}, nil
 }

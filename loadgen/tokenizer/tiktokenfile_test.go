@@ -22,7 +22,10 @@ func tekken(t *testing.T, change func(config map[string]any, vocab *[]map[string
 	}
 	var vocab []map[string]any
 	add := func(text string) {
-		vocab = append(vocab, map[string]any{"rank": len(vocab), "token_bytes": base64.StdEncoding.EncodeToString([]byte(text)), "token_str": text})
+		vocab = append(vocab, map[string]any{
+			"rank":        len(vocab),
+			"token_bytes": base64.StdEncoding.EncodeToString([]byte(text)), "token_str": text,
+		})
 	}
 	for b := range 256 {
 		add(string([]byte{byte(b)}))
@@ -33,7 +36,10 @@ func tekken(t *testing.T, change func(config map[string]any, vocab *[]map[string
 	if change != nil {
 		change(config, &vocab)
 	}
-	b, err := json.Marshal(map[string]any{"config": config, "vocab": vocab, "special_tokens": []any{map[string]any{"rank": 3, "token_str": "[INST]"}}})
+	b, err := json.Marshal(map[string]any{
+		"config": config, "vocab": vocab,
+		"special_tokens": []any{map[string]any{"rank": 3, "token_str": "[INST]"}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +77,8 @@ func TestTekken(t *testing.T) {
 		"tekken.json: the rank 8 appears twice":            func(_ map[string]any, v *[]map[string]any) { (*v)[7]["rank"] = 8 },
 		"tekken.json: not a whole list of ranks: 5 of the": func(_ map[string]any, v *[]map[string]any) { *v = (*v)[5:] },
 	} {
-		if _, err := tokenizer.OpenFile(tekken(t, change)); err == nil || !strings.Contains(err.Error(), "/tekken.json: "+want) {
+		if _, err := tokenizer.OpenFile(tekken(t, change)); err == nil ||
+			!strings.Contains(err.Error(), "/tekken.json: "+want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

@@ -157,13 +157,17 @@ func TestStrayBytesSurvive(t *testing.T) {
 
 func TestDecodeSpecial(t *testing.T) {
 	t.Parallel()
-	if got := open(t, "builtin").Decode([]int{13225, 199999, -1, 1 << 40, 200018}); got != "Hello<|endoftext|><|endofprompt|>" {
+	if got := open(t, "builtin").Decode([]int{
+		13225, 199999, -1, 1 << 40,
+		200018,
+	}); got != "Hello<|endoftext|><|endofprompt|>" {
 		t.Errorf("Decode = %q", got)
 	}
 }
 
 func BenchmarkCount(b *testing.B) {
-	text := strings.Repeat("The quiet river carried seventeen wooden boats past the mill, and nobody counted them. ", 100)
+	text := strings.Repeat("The quiet river carried seventeen wooden boats past the mill, and nobody counted them. ",
+		100)
 	for _, name := range []string{"o200k_base", "cl100k_base"} {
 		b.Run(name, func(b *testing.B) {
 			tok := open(b, name)

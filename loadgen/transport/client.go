@@ -113,7 +113,10 @@ func Open(cfg Config) (*Client, error) {
 
 // aim makes the targets.
 func (cl *Client) aim(cfg *Config) error {
-	mode, ok := map[string]reuse{"": pooled, "pooled": pooled, "never": never, "sticky-user-sessions": sticky}[cfg.Reuse]
+	mode, ok := map[string]reuse{
+		"": pooled, "pooled": pooled,
+		"never": never, "sticky-user-sessions": sticky,
+	}[cfg.Reuse]
 	if !ok {
 		return fmt.Errorf("connection reuse %q is unknown; use pooled, never or sticky-user-sessions", cfg.Reuse)
 	}
@@ -504,9 +507,10 @@ const reservedDescriptors = 64
 func (cl *Client) Preflight(n int) error {
 	if limit, open, ok := rlimit.Descriptors(); ok && n+open+reservedDescriptors > limit {
 		return &diag.Error{
-			Code:    diag.Failed,
-			Message: fmt.Sprintf("%d connections need %d file descriptors and the limit is %d (%d are open)", n, n+open+reservedDescriptors, limit, open),
-			Hint:    "raise the limit with ulimit -n, or lower the concurrency",
+			Code: diag.Failed,
+			Message: fmt.Sprintf("%d connections need %d file descriptors and the limit is %d (%d are open)", n,
+				n+open+reservedDescriptors, limit, open),
+			Hint: "raise the limit with ulimit -n, or lower the concurrency",
 		}
 	}
 	ports, ok := rlimit.LocalPorts()

@@ -51,12 +51,14 @@ func TestWallClockIsSet(t *testing.T) {
 				after := []int64{x.Sent, set, read[1]}
 				for i, e := range x.Events {
 					if e.At < after[i] || e.At > read[i] || e.Low != e.At {
-						t.Errorf("event %d came at (%d, %d], want one moment within [%d, %d]", i, e.Low, e.At, after[i], read[i])
+						t.Errorf("event %d came at (%d, %d], want one moment within [%d, %d]", i, e.Low, e.At, after[i],
+							read[i])
 					}
 				}
 				inOrder(t, x.Sent, x.FirstByte, x.Events[0].At, x.Events[1].At, x.Events[2].At, x.End, r.clock.Now())
 				st := r.Stats()
-				if far := time.Duration(st.ClockJump); st.ClockJumps != 1 || far < time.Hour-time.Second || far > time.Hour+time.Second {
+				if far := time.Duration(st.ClockJump); st.ClockJumps != 1 || far < time.Hour-time.Second ||
+					far > time.Hour+time.Second {
 					t.Errorf("%d jumps, by %v at most; want one of an hour", st.ClockJumps, far)
 				}
 			})
@@ -76,7 +78,8 @@ func TestWallClockIsSetAtTheEnd(t *testing.T) {
 	if err := cl.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if st := cl.Stats(); st.ClockJumps != 1 || st.ClockJump < int64(45*time.Millisecond) || st.ClockJump > int64(55*time.Millisecond) {
+	if st := cl.Stats(); st.ClockJumps != 1 || st.ClockJump < int64(45*time.Millisecond) ||
+		st.ClockJump > int64(55*time.Millisecond) {
 		t.Errorf("%d jumps, by %v at most; want one of 50ms", st.ClockJumps, time.Duration(st.ClockJump))
 	}
 }

@@ -419,7 +419,10 @@ func (c *conn) broke(err error, closed int64) ending {
 	case c.resp.Started():
 		return c.rec.cut(err)
 	case eof:
-		return ending{status: record.Connection, kind: "reset", text: "the server closed the connection without an answer", asked: record.None}
+		return ending{
+			status: record.Connection, kind: "reset",
+			text: "the server closed the connection without an answer", asked: record.None,
+		}
 	}
 	e := failed(err)
 	e.text = "the connection broke before an answer: " + e.text

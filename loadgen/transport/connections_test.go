@@ -64,7 +64,10 @@ func TestReuse(t *testing.T) {
 func TestForgetBusySession(t *testing.T) {
 	t.Parallel()
 	read, answer, gone := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	s := fs.Start(t, fs.Script{fs.Read(), fs.Tell(read), fs.Wait(answer), fs.Send(fs.JSON("1")), fs.UntilClosed(), fs.Tell(gone)})
+	s := fs.Start(t, fs.Script{
+		fs.Read(), fs.Tell(read), fs.Wait(answer), fs.Send(fs.JSON("1")), fs.UntilClosed(),
+		fs.Tell(gone),
+	})
 	r := open(t, s.URL(), reusing("sticky-user-sessions"))
 	_, done := r.start(func(x *transport.Exchange) { x.Affinity = "a" })
 	<-read
@@ -192,7 +195,8 @@ func TestStorm(t *testing.T) {
 			total[status] += n
 		}
 	}
-	if ok, other := total[record.OK], total[record.Cancelled]+total[record.Timeout]; ok+other != workers*each || ok < workers*each*2/5 {
+	if ok, other := total[record.OK], total[record.Cancelled]+total[record.Timeout]; ok+other != workers*each ||
+		ok < workers*each*2/5 {
 		t.Errorf("ended as %v", total)
 	}
 }
@@ -200,7 +204,8 @@ func TestStorm(t *testing.T) {
 func TestSourceAddresses(t *testing.T) {
 	t.Parallel()
 	s := fs.Start(t, echo())
-	r := open(t, s.URL(), reusing("never"), func(c *transport.Config) { c.SourceAddresses = []string{"127.0.0.2", "127.0.0.3"} })
+	r := open(t, s.URL(), reusing("never"),
+		func(c *transport.Config) { c.SourceAddresses = []string{"127.0.0.2", "127.0.0.3"} })
 	for range 4 {
 		if x := r.do(); x.Status != record.OK {
 			t.Skipf("no second loopback address here: %s", x.ErrorText)
@@ -270,7 +275,10 @@ func TestUnaskedAnswerIsTold(t *testing.T) {
 		want        int
 	}{{"an answer", fs.JSON("{}"), 1}, {"an empty line", "\r\n", 0}} {
 		over, gone := make(chan struct{}), make(chan struct{})
-		s := fs.Start(t, fs.Script{fs.Read(), fs.Send(fs.JSON("{}")), fs.Wait(over), fs.Send(c.extra), fs.UntilClosed(), fs.Tell(gone)})
+		s := fs.Start(t, fs.Script{
+			fs.Read(), fs.Send(fs.JSON("{}")), fs.Wait(over), fs.Send(c.extra), fs.UntilClosed(),
+			fs.Tell(gone),
+		})
 		r := open(t, s.URL())
 		if x := r.do(); x.Status != record.OK {
 			t.Fatalf("%s %s", x.Status, x.ErrorText)

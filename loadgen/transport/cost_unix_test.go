@@ -35,7 +35,10 @@ func idleStreams(tb testing.TB, url string, n int) (bytesEach int64) {
 	before := held()
 	for i := range exchanges {
 		x := &exchanges[i]
-		*x = transport.Exchange{Path: "/idle", Body: body, Stream: true, Deadline: record.None, CancelAfter: record.None}
+		*x = transport.Exchange{
+			Path: "/idle", Body: body, Stream: true,
+			Deadline: record.None, CancelAfter: record.None,
+		}
 		begun.Add(1)
 		over.Add(1)
 		x.OnEvent = func([]byte) { begun.Done() }

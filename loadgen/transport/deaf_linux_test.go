@@ -39,7 +39,8 @@ func deaf(t *testing.T) netip.AddrPort {
 	}
 	port := name.(*unix.SockaddrInet4).Port
 	for range 4 { // more than the queue takes
-		unix.Connect(socket(), &unix.SockaddrInet4{Addr: loopback, Port: port}) //nolint:errcheck // it is in progress, or never will be
+		// it is in progress, or never will be
+		unix.Connect(socket(), &unix.SockaddrInet4{Addr: loopback, Port: port}) //nolint:errcheck
 	}
 	return netip.AddrPortFrom(netip.AddrFrom4(loopback), uint16(port))
 }
@@ -71,7 +72,10 @@ func TestOneDeafAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if x := r.do(func(x *transport.Exchange) { x.Deadline = r.clock.Now() + int64(20*time.Second) }); x.Status != record.OK {
+		if x := r.do(func(x *transport.Exchange) {
+			x.Deadline = r.clock.Now() +
+				int64(20*time.Second)
+		}); x.Status != record.OK {
 			t.Errorf("%s %s", x.Status, x.ErrorText)
 		}
 	}

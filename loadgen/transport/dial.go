@@ -123,7 +123,10 @@ func share(ctx context.Context, n int) (context.Context, context.CancelFunc) {
 // anywhere has, one that is closing included, which takes long and fails when
 // many were closed a short while ago.
 func (cl *Client) dialAddr(ctx context.Context, addr netip.AddrPort) (*net.TCPConn, error) {
-	d := net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 15 * time.Second}}
+	d := net.Dialer{KeepAliveConfig: net.KeepAliveConfig{
+		Enable: true,
+		Idle:   30 * time.Second, Interval: 15 * time.Second,
+	}}
 	if n := uint64(len(cl.sources)); n > 0 {
 		d.Control = bindLate
 		return d.DialTCP(ctx, "tcp", netip.AddrPortFrom(cl.sources[cl.sourceTurn.Add(1)%n], 0), addr)

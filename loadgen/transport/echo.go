@@ -115,14 +115,18 @@ func (e *echoes) result() StampError {
 	for _, v := range late {
 		sum += float64(v)
 	}
-	return StampError{N: len(late), Mean: sum / float64(len(late)) / 1e3, P50: at(0.5), P90: at(0.9), P99: at(0.99), Max: at(1)}
+	return StampError{
+		N: len(late), Mean: sum / float64(len(late)) / 1e3, P50: at(0.5), P90: at(0.9), P99: at(0.99),
+		Max: at(1),
+	}
 }
 
 func (e *echoes) close() {
 	if e == nil {
 		return
 	}
-	e.near.Close()                                     //nolint:errcheck // the reader gets what is under way, then the end
+	// the reader gets what is under way, then the end
+	e.near.Close()                                     //nolint:errcheck
 	e.far.SetReadDeadline(time.Now().Add(time.Second)) //nolint:errcheck // should that not come
 	e.ended.Wait()
 	e.far.Close() //nolint:errcheck // nothing depends on it any more

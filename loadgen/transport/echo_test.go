@@ -17,7 +17,8 @@ func TestEchoesAreLate(t *testing.T) {
 	for i := range 200 {
 		e.note(int64(i+1) * int64(time.Microsecond))
 	}
-	if got := e.result(); got.N != 200 || got.Mean != 100.5 || got.P50 != 100 || got.P90 != 180 || got.P99 != 198 || got.Max != 200 {
+	if got := e.result(); got.N != 200 || got.Mean != 100.5 || got.P50 != 100 || got.P90 != 180 || got.P99 != 198 ||
+		got.Max != 200 {
 		t.Errorf("%+v, want 200 echoes, 100.5, 100, 180, 198 and 200 µs", got)
 	}
 	for range 3 * maxEchoes {
@@ -59,7 +60,10 @@ func TestStampErrorIsMeasured(t *testing.T) {
 		}
 		for range 4 {
 			done := make(chan *Exchange, 1)
-			cl.Start(&Exchange{Path: "/", Stream: true, Deadline: record.None, CancelAfter: record.None, Done: func(x *Exchange) { done <- x }})
+			cl.Start(&Exchange{
+				Path: "/", Stream: true, Deadline: record.None, CancelAfter: record.None,
+				Done: func(x *Exchange) { done <- x },
+			})
 			if x := <-done; x.Status != record.OK || len(x.Events) != 200 {
 				t.Fatalf("%s %s, %d events", x.Status, x.ErrorText, len(x.Events))
 			}

@@ -13,7 +13,10 @@ var (
 	errnoPorts       = [...]syscall.Errno{syscall.EADDRNOTAVAIL, syscall.EADDRINUSE}
 	errnoClosed      = [...]syscall.Errno{syscall.ECONNRESET, syscall.EPIPE}
 	errnoRefused     = [...]syscall.Errno{syscall.ECONNREFUSED}
-	errnoUnreachable = [...]syscall.Errno{syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EHOSTDOWN}
+	errnoUnreachable = [...]syscall.Errno{
+		syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN,
+		syscall.EHOSTDOWN,
+	}
 )
 
 // wasReset tells whether the peer reset c.

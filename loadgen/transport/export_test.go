@@ -54,7 +54,10 @@ func Early(x *Exchange, text string, kernel bool) {
 	c := o.c
 	a := arrival{now: x.Sent - 1, seq: 1 << 32, whole: true}
 	if kernel {
-		a = arrival{now: c.cl.clock.Now(), wall: x.Sent - longBefore + c.cl.offset.offset.Load(), seq: 1 << 32, whole: true}
+		a = arrival{
+			now: c.cl.clock.Now(), wall: x.Sent - longBefore + c.cl.offset.offset.Load(), seq: 1 << 32,
+			whole: true,
+		}
 	}
 	if !c.received([]byte(text), a, new(wire.Head)) {
 		c.dead.Store(true)

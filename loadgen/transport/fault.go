@@ -55,7 +55,8 @@ func isAny(err error, list ...syscall.Errno) bool {
 
 func isTimeout(err error) bool {
 	var t interface{ Timeout() bool }
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &t) && t.Timeout()
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &t) &&
+		t.Timeout()
 }
 
 // handshakeError marks an error of the TLS handshake.
@@ -134,7 +135,8 @@ func reason(err error) string {
 		return "TLS: the server asks for a client certificate; name one with --client-cert and --client-key (endpoint.client_cert, endpoint.client_key)"
 	case isAlert(err, alertBad, alertUnsupported, alertRevoked, alertExpired, alertUnknown, alertUnknownCA):
 		errors.As(err, &op)
-		return "TLS: the server does not accept the client certificate (" + strings.TrimPrefix(op.Err.Error(), "tls: ") + "); check --client-cert and --client-key"
+		return "TLS: the server does not accept the client certificate (" + strings.TrimPrefix(op.Err.Error(),
+			"tls: ") + "); check --client-cert and --client-key"
 	case errors.Is(err, io.EOF):
 		return "the server closed the connection"
 	case errors.As(err, &call):

@@ -40,8 +40,10 @@ func TestAnswers(t *testing.T) {
 		check   func(*testing.T, *transport.Exchange)
 	}{
 		{
-			name: "429", steps: fs.Script{fs.Send(fs.Answer("429 Too Many Requests", "application/json", `{"error":"slow down"}`, "Retry-After: 7"))},
-			status: record.HTTPError, http: 429, kind: "http_429", text: `{"error":"slow down"}`, payload: `{"error":"slow down"}`,
+			name: "429", steps: fs.Script{fs.Send(fs.Answer("429 Too Many Requests", "application/json",
+				`{"error":"slow down"}`, "Retry-After: 7"))},
+			status: record.HTTPError, http: 429, kind: "http_429", text: `{"error":"slow down"}`,
+			payload: `{"error":"slow down"}`,
 			check: func(t *testing.T, x *transport.Exchange) {
 				if x.RetryAfter != "7" || x.Reason != "Too Many Requests" {
 					t.Errorf("retry after %q, reason %q", x.RetryAfter, x.Reason)
@@ -50,7 +52,8 @@ func TestAnswers(t *testing.T) {
 		},
 		{name: "500 without a body", steps: fs.Script{fs.Send(fs.Answer("500 Oops", "text/plain", ""))}, status: record.HTTPError, http: 500, kind: "http_500", text: "Oops"},
 		{
-			name: "500 with a long body", steps: fs.Script{fs.Send(fs.Answer("500 Oops", "text/html", long))}, status: record.HTTPError, http: 500, kind: "http_500",
+			name: "500 with a long body", steps: fs.Script{fs.Send(fs.Answer("500 Oops", "text/html", long))},
+			status: record.HTTPError, http: 500, kind: "http_500",
 			check: func(t *testing.T, x *transport.Exchange) {
 				if len(x.Payload) != 64<<10 || len(x.ErrorText) != 1<<10 {
 					t.Errorf("kept %d bytes, %d as text", len(x.Payload), len(x.ErrorText))
@@ -71,7 +74,9 @@ func TestAnswers(t *testing.T) {
 		{name: "short body", steps: fs.Script{fs.Send(fs.Head("200 OK", "application/json", "Content-Length: 9") + `{"a":1}`)}, status: record.Truncated, http: 200, kind: "truncated", payload: `{"a":1}`},
 		{name: "stream until close", steps: fs.Script{fs.Send(fs.Head("200 OK", "text/event-stream") + "data: a\n\ndata: b\n\n")}, status: record.OK, http: 200, events: []string{"a", "b"}, payload: "ab"},
 		{
-			name: "stream until close, half an event", steps: fs.Script{fs.Send(fs.Head("200 OK", "text/event-stream") + "data: a\n\ndata: b\n")}, status: record.OK, http: 200, events: []string{"a"}, payload: "a",
+			name:   "stream until close, half an event",
+			steps:  fs.Script{fs.Send(fs.Head("200 OK", "text/event-stream") + "data: a\n\ndata: b\n")},
+			status: record.OK, http: 200, events: []string{"a"}, payload: "a",
 			check: func(t *testing.T, x *transport.Exchange) {
 				if !x.Unfinished {
 					t.Error("the unfinished event is not flagged")
@@ -86,7 +91,8 @@ func TestAnswers(t *testing.T) {
 		{name: "endless header", steps: fs.Script{fs.Send("HTTP/1.1 200 OK\r\nX: " + long)}, status: record.ParseError, http: record.None, kind: "too_large"},
 		{name: "endless line in a stream", steps: fs.Script{fs.Send(fs.Head("200 OK", "text/event-stream") + strings.Repeat("x", 2<<20))}, status: record.ParseError, http: 200, kind: "too_large"},
 		{
-			name: "body past the limit", steps: fs.Script{fs.Send(fs.Answer("200 OK", "application/json", strings.Repeat("x", 2<<20)))}, status: record.ParseError, http: 200, kind: "too_large",
+			name: "body past the limit", steps: fs.Script{fs.Send(fs.Answer("200 OK", "application/json",
+				strings.Repeat("x", 2<<20)))}, status: record.ParseError, http: 200, kind: "too_large",
 			check: func(t *testing.T, x *transport.Exchange) {
 				if len(x.Payload) > 1<<20 {
 					t.Errorf("kept %d bytes", len(x.Payload))
@@ -94,7 +100,8 @@ func TestAnswers(t *testing.T) {
 			},
 		},
 		{
-			name: "stream that was not asked for", steps: fs.Script{fs.Send(fs.Stream("a", "[DONE]"))}, status: record.OK, http: 200, events: []string{"a", "[DONE]"}, payload: "a[DONE]",
+			name: "stream that was not asked for", steps: fs.Script{fs.Send(fs.Stream("a", "[DONE]"))},
+			status: record.OK, http: 200, events: []string{"a", "[DONE]"}, payload: "a[DONE]",
 			check: func(t *testing.T, x *transport.Exchange) {
 				if !x.Streamed {
 					t.Error("not marked as streamed")
@@ -102,7 +109,8 @@ func TestAnswers(t *testing.T) {
 			},
 		},
 		{
-			name: "error event", steps: fs.Script{fs.Send(fs.StreamHead() + fs.Chunk("event: error\ndata: no\n\n") + fs.LastChunk)}, status: record.OK, http: 200, events: []string{"no"}, payload: "no",
+			name: "error event", steps: fs.Script{fs.Send(fs.StreamHead() + fs.Chunk("event: error\ndata: no\n\n") +
+				fs.LastChunk)}, status: record.OK, http: 200, events: []string{"no"}, payload: "no",
 			check: func(t *testing.T, x *transport.Exchange) {
 				if !x.Events[0].Error {
 					t.Error("the event is not marked as an error")
@@ -128,8 +136,10 @@ func TestAnswers(t *testing.T) {
 			x := r.do(func(x *transport.Exchange) {
 				x.OnEvent = func(data []byte) { s.Notify(string(data)) }
 			})
-			if x.Status != c.status || x.HTTPStatus != c.http || x.ErrorKind != c.kind || !strings.Contains(x.ErrorText, c.text) {
-				t.Fatalf("%s, HTTP %d, kind %q, text %.200q; want %s, %d, %q, %q", x.Status, x.HTTPStatus, x.ErrorKind, x.ErrorText, c.status, c.http, c.kind, c.text)
+			if x.Status != c.status || x.HTTPStatus != c.http ||
+				x.ErrorKind != c.kind || !strings.Contains(x.ErrorText, c.text) {
+				t.Fatalf("%s, HTTP %d, kind %q, text %.200q; want %s, %d, %q, %q", x.Status, x.HTTPStatus, x.ErrorKind,
+					x.ErrorText, c.status, c.http, c.kind, c.text)
 			}
 			if got := texts(x); strings.Join(got, "|") != strings.Join(c.events, "|") {
 				t.Errorf("events %q, want %q", got, c.events)
@@ -167,7 +177,8 @@ func TestIdleClosed(t *testing.T) {
 	t.Parallel()
 	answer := fs.Send(fs.JSON("1"))
 	closed := make(chan struct{})
-	s := fs.Start(t, fs.Script{fs.Read(), answer, fs.CloseWrite(), fs.Tell(closed)}, fs.Script{fs.Read(), answer, fs.UntilClosed()})
+	s := fs.Start(t, fs.Script{fs.Read(), answer, fs.CloseWrite(), fs.Tell(closed)},
+		fs.Script{fs.Read(), answer, fs.UntilClosed()})
 	r := open(t, s.URL())
 	for i := range 2 {
 		if x := r.do(); x.Status != record.OK {
@@ -244,10 +255,13 @@ func TestShutDownUnread(t *testing.T) {
 	t.Parallel()
 	arrived, reset := make(chan struct{}), make(chan struct{})
 	s := fs.Start(t,
-		fs.Script{fs.Read(), fs.Send(fs.JSON("1")), fs.Await("second"), fs.CloseWrite(), fs.Wait(arrived), func(c *fs.Conn) bool {
-			defer close(reset)
-			return fs.Reset()(c)
-		}},
+		fs.Script{
+			fs.Read(), fs.Send(fs.JSON("1")), fs.Await("second"), fs.CloseWrite(), fs.Wait(arrived),
+			func(c *fs.Conn) bool {
+				defer close(reset)
+				return fs.Reset()(c)
+			},
+		},
 		fs.Script{fs.Read(), fs.Tell(arrived), fs.Wait(reset), fs.Send(fs.JSON("2"))})
 	r := open(t, s.URL())
 	transport.SetClosesAfter(r.Client, 0)
@@ -278,7 +292,10 @@ func TestSecondAnswerIsNotTheNextOnes(t *testing.T) {
 			t.Parallel()
 			read, answer := make(chan struct{}), make(chan struct{})
 			s := fs.Start(t,
-				fs.Script{fs.Read(), fs.Send(fs.JSON("1")), fs.Read(), fs.Tell(read), fs.Wait(answer), fs.UntilClosed()},
+				fs.Script{
+					fs.Read(), fs.Send(fs.JSON("1")), fs.Read(), fs.Tell(read), fs.Wait(answer),
+					fs.UntilClosed(),
+				},
 				fs.Script{fs.Read(), fs.Send(fs.JSON("3"))})
 			r := open(t, s.URL())
 			if x := r.do(); string(x.Payload) != "1" {
@@ -297,7 +314,8 @@ func TestSecondAnswerIsNotTheNextOnes(t *testing.T) {
 				want = "3"
 			}
 			if x.Status != record.OK || string(x.Payload) != want || x.Resent != c.again || x.ResentRead != c.again {
-				t.Errorf("%s %s: the answer is %q, want %q; resent %v", x.Status, x.ErrorText, x.Payload, want, x.Resent)
+				t.Errorf("%s %s: the answer is %q, want %q; resent %v", x.Status, x.ErrorText, x.Payload, want,
+					x.Resent)
 			}
 		})
 	}
@@ -316,7 +334,8 @@ func TestFirstRequestIsNotResent(t *testing.T) {
 func TestLargeBodySentOnceMore(t *testing.T) {
 	t.Parallel()
 	answer := fs.Send(fs.JSON("1"))
-	s := fs.Start(t, fs.Script{fs.Read(), answer, fs.Await("second"), fs.Reset()}, fs.Script{fs.Read(), answer, fs.UntilClosed()})
+	s := fs.Start(t, fs.Script{fs.Read(), answer, fs.Await("second"), fs.Reset()},
+		fs.Script{fs.Read(), answer, fs.UntilClosed()})
 	r := open(t, s.URL())
 	r.do()
 	x, done := r.start(func(x *transport.Exchange) { x.Body = make([]byte, 32<<20) })
@@ -487,7 +506,8 @@ func TestCancelAllAndClose(t *testing.T) {
 // A large request goes on in the background; the answer may come before its end.
 func TestLargeBody(t *testing.T) {
 	t.Parallel()
-	s := fs.Start(t, fs.Script{fs.Loop(fs.Read(), fs.Send(fs.JSON("1")))}, fs.Script{fs.Send(fs.Answer("413 Too Large", "text/plain", "no")), fs.UntilClosed()})
+	s := fs.Start(t, fs.Script{fs.Loop(fs.Read(), fs.Send(fs.JSON("1")))},
+		fs.Script{fs.Send(fs.Answer("413 Too Large", "text/plain", "no")), fs.UntilClosed()})
 	r := open(t, s.URL())
 	body := bytes.Repeat([]byte("0123456789abcdef"), 1<<20)
 	x := r.do(func(x *transport.Exchange) { x.Body = body })
@@ -535,7 +555,8 @@ func TestAnswerOvertakesItsRequest(t *testing.T) {
 				t.Errorf("%s %s %q, written %d", x.Status, x.ErrorText, x.Payload, x.WriteEnd)
 			}
 			if y := r.do(); y.Status != record.OK || y.Reused != c.reused || c.reused && c.server.Accepted() != 1 {
-				t.Errorf("the next: %s %s, reused %v, %d connections", y.Status, y.ErrorText, y.Reused, c.server.Accepted())
+				t.Errorf("the next: %s %s, reused %v, %d connections", y.Status, y.ErrorText, y.Reused,
+					c.server.Accepted())
 			}
 		})
 	}
@@ -592,7 +613,10 @@ func TestMarkEndsAnswer(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			unended := fs.Script{fs.Read(), fs.Send(fs.StreamHead() + fs.Event("a") + fs.Event("[DONE]")), fs.UntilClosed()}
+			unended := fs.Script{
+				fs.Read(), fs.Send(fs.StreamHead() + fs.Event("a") + fs.Event("[DONE]")),
+				fs.UntilClosed(),
+			}
 			s := fs.Start(t, unended, fs.Script{fs.Read(), fs.Send(fs.JSON("1")), fs.UntilClosed()})
 			r := open(t, s.URL())
 			transport.SetAfterMark(r.Client, c.patience)
@@ -654,7 +678,8 @@ func TestLastChunkAfterMark(t *testing.T) {
 	t.Parallel()
 	marked := make(chan struct{})
 	s := fs.Start(t, fs.Script{
-		fs.Read(), fs.Send(fs.StreamHead() + fs.Event("a") + fs.Event("[DONE]")), fs.Wait(marked), fs.Send(fs.LastChunk),
+		fs.Read(), fs.Send(fs.StreamHead() + fs.Event("a") + fs.Event("[DONE]")), fs.Wait(marked),
+		fs.Send(fs.LastChunk),
 		fs.Read(), fs.Send(fs.JSON("1")), fs.UntilClosed(),
 	})
 	r := open(t, s.URL())

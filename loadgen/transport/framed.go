@@ -65,6 +65,7 @@ func failureOf(kind string, payload []byte) []byte {
 			text = said.OriginalMessage
 		}
 	}
-	b, _ := json.Marshal(map[string]any{"error": map[string]string{"type": kind, "message": text}}) // texts can always be written
+	// texts can always be written
+	b, _ := json.Marshal(map[string]any{"error": map[string]string{"type": kind, "message": text}})
 	return b
 }

@@ -49,8 +49,10 @@ func TestAmazonEventStreams(t *testing.T) {
 		head := "HTTP/1.1 200 OK\r\nContent-Type: application/vnd.amazon.eventstream\r\nConnection: close\r\n\r\n"
 		s := fs.Start(t, fs.Script{fs.Read(), fs.Send(head + c.body), fs.CloseWrite()})
 		x := open(t, s.URL()).do(stream)
-		if diff := cmp.Diff(c.want, texts(x)); diff != "" || x.Status != c.status || x.Unfinished != c.unfinished || !x.Streamed {
-			t.Errorf("%s: %s %s, unfinished %v, streamed %v (-want +got)\n%s", c.name, x.Status, x.ErrorText, x.Unfinished, x.Streamed, diff)
+		if diff := cmp.Diff(c.want, texts(x)); diff != "" || x.Status != c.status || x.Unfinished != c.unfinished ||
+			!x.Streamed {
+			t.Errorf("%s: %s %s, unfinished %v, streamed %v (-want +got)\n%s", c.name,
+				x.Status, x.ErrorText, x.Unfinished, x.Streamed, diff)
 		}
 	}
 }

@@ -51,7 +51,9 @@ func (a attempts) dial(ctx context.Context, address string) (net.Conn, error) {
 	return c, err
 }
 
-func (a attempts) ClientHandshake(ctx context.Context, authority string, c net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (a attempts) ClientHandshake(
+	ctx context.Context, authority string, c net.Conn,
+) (net.Conn, credentials.AuthInfo, error) {
 	secure, info, err := a.TransportCredentials.ClientHandshake(ctx, authority, c)
 	if err != nil {
 		err = a.t.handshakeFailed(err)
@@ -77,7 +79,8 @@ func newProcedures(t *target, shared *tls.Config, most int64) (*procedures, erro
 	}
 	_, address, _ := strings.Cut(t.name, "://")
 	way := attempts{how, &atomic.Pointer[error]{}, t}
-	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(way), grpc.WithContextDialer(way.dial),
+	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(way),
+		grpc.WithContextDialer(way.dial),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(raw{}), grpc.MaxCallRecvMsgSize(int(most))))
 	if err != nil {
 		return nil, fmt.Errorf("url %s: %w", t.name, err)
@@ -96,7 +99,8 @@ func (p *procedures) connect(ctx context.Context) {
 	for {
 		p.conn.Connect()
 		switch s := p.conn.GetState(); {
-		case s == connectivity.Ready, s == connectivity.TransientFailure, s == connectivity.Shutdown, !p.conn.WaitForStateChange(ctx, s):
+		case s == connectivity.Ready, s == connectivity.TransientFailure, s == connectivity.Shutdown,
+			!p.conn.WaitForStateChange(ctx, s):
 			return
 		}
 	}
@@ -198,7 +202,8 @@ func (c *rpcCall) do(ctx context.Context) ending {
 		return ours("request", diag.Line(err))
 	}
 	x.Sent = c.cl.clock.Now()
-	stream, err := p.conn.NewStream(metadata.NewOutgoingContext(ctx, c.metadata()), &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, c.method.Path)
+	stream, err := p.conn.NewStream(metadata.NewOutgoingContext(ctx, c.metadata()),
+		&grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, c.method.Path)
 	if err != nil {
 		return c.ended(err)
 	}
@@ -276,7 +281,8 @@ func (c *rpcCall) ended(err error) ending {
 // httpCodes are the HTTP statuses that say what a gRPC status says.
 var httpCodes = map[codes.Code]int64{
 	codes.InvalidArgument: 400, codes.FailedPrecondition: 400, codes.OutOfRange: 400, codes.Unauthenticated: 401,
-	codes.PermissionDenied: 403, codes.NotFound: 404, codes.AlreadyExists: 409, codes.Aborted: 409, codes.ResourceExhausted: 429,
+	codes.PermissionDenied: 403, codes.NotFound: 404, codes.AlreadyExists: 409,
+	codes.Aborted: 409, codes.ResourceExhausted: 429,
 	codes.Canceled: 499, codes.Unimplemented: 501, codes.Unavailable: 503, codes.DeadlineExceeded: 504,
 }
 
@@ -292,7 +298,10 @@ func (c *rpcCall) failed(err error) ending {
 	if c.x.HTTPStatus = 500; httpCodes[s.Code()] != 0 {
 		c.x.HTTPStatus = httpCodes[s.Code()]
 	}
-	return ending{status: record.HTTPError, kind: "grpc_" + strings.ToLower(s.Code().String()), text: s.Message(), asked: record.None}
+	return ending{
+		status: record.HTTPError, kind: "grpc_" + strings.ToLower(s.Code().String()), text: s.Message(),
+		asked: record.None,
+	}
 }
 
 // metadata is the request's header.
@@ -301,7 +310,8 @@ func (c *rpcCall) metadata() metadata.MD {
 	for line := range strings.SplitSeq(string(c.o.t.auth)+string(c.x.Header), "\r\n") {
 		name, value, ok := strings.Cut(line, ":")
 		switch name = strings.ToLower(name); {
-		case !ok, name == "host", name == "content-type", name == "user-agent", name == "accept", strings.HasPrefix(name, "grpc-"):
+		case !ok, name == "host", name == "content-type", name == "user-agent",
+			name == "accept", strings.HasPrefix(name, "grpc-"):
 		default:
 			md.Append(name, strings.TrimSpace(value))
 		}

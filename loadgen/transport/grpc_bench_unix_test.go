@@ -22,21 +22,22 @@ const streamed = 1000
 
 // rpcServer answers ModelInfer once and any other method with a stream.
 func rpcServer() *grpc.Server {
-	return grpc.NewServer(grpc.ForceServerCodecV2(bytesCodec{}), grpc.UnknownServiceHandler(func(_ any, s grpc.ServerStream) error {
-		var in []byte
-		if err := s.RecvMsg(&in); err != nil {
-			return err
-		}
-		if method, _ := grpc.MethodFromServerStream(s); method == "/inference.GRPCInferenceService/ModelInfer" {
-			return send(s, answered)
-		}
-		for range streamed {
-			if err := send(s, "\x12"+string(rune(len(answered)))+answered); err != nil {
+	return grpc.NewServer(grpc.ForceServerCodecV2(bytesCodec{}),
+		grpc.UnknownServiceHandler(func(_ any, s grpc.ServerStream) error {
+			var in []byte
+			if err := s.RecvMsg(&in); err != nil {
 				return err
 			}
-		}
-		return nil
-	}))
+			if method, _ := grpc.MethodFromServerStream(s); method == "/inference.GRPCInferenceService/ModelInfer" {
+				return send(s, answered)
+			}
+			for range streamed {
+				if err := send(s, "\x12"+string(rune(len(answered)))+answered); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
 }
 
 // rpcClient has one call answered by a number of messages.
@@ -53,7 +54,8 @@ func BenchmarkGRPC(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer cl.Close() //nolint:errcheck // a benchmark
-	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodecV2(bytesCodec{})))
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(bytesCodec{})))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -61,7 +63,10 @@ func BenchmarkGRPC(b *testing.B) {
 	ours := func(change func(*transport.Exchange)) rpcClient {
 		return func(b *testing.B, events int) {
 			done := make(chan struct{})
-			x := &transport.Exchange{Deadline: record.None, CancelAfter: record.None, Done: func(*transport.Exchange) { close(done) }}
+			x := &transport.Exchange{
+				Deadline: record.None, CancelAfter: record.None,
+				Done: func(*transport.Exchange) { close(done) },
+			}
 			change(x)
 			cl.Start(x)
 			<-done
@@ -116,7 +121,8 @@ func BenchmarkGRPC(b *testing.B) {
 // plainCall makes one call as grpc-go's generated code does.
 func plainCall(conn *grpc.ClientConn, method string, events int) error {
 	request := []byte("\x0a\x01m\x2a\x12\x0a\x01i\x12\x05BYTES\x18\x01\x2a\x04\x42\x02hi")
-	stream, err := conn.NewStream(context.Background(), &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, method)
+	stream, err := conn.NewStream(context.Background(), &grpc.StreamDesc{ServerStreams: true, ClientStreams: true},
+		method)
 	if err != nil {
 		return err
 	}

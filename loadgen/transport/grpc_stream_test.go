@@ -25,7 +25,8 @@ import (
 )
 
 func inferring(x *transport.Exchange) {
-	x.Path, x.Body = "/v2/models/m/infer", []byte(`{"inputs":[{"name":"i","datatype":"BYTES","shape":[1],"data":["hi"]}]}`)
+	x.Path, x.Body = "/v2/models/m/infer",
+		[]byte(`{"inputs":[{"name":"i","datatype":"BYTES","shape":[1],"data":["hi"]}]}`)
 }
 
 func inferringStream(x *transport.Exchange) {
@@ -34,15 +35,18 @@ func inferringStream(x *transport.Exchange) {
 }
 
 // handled is a server that answers every method with f.
-func handled(t *testing.T, f func(method string, in []byte, s grpc.ServerStream) error, opts ...grpc.ServerOption) string {
-	return listen(t, grpc.NewServer(append(opts, grpc.ForceServerCodecV2(bytesCodec{}), grpc.UnknownServiceHandler(func(_ any, s grpc.ServerStream) error {
-		method, _ := grpc.MethodFromServerStream(s)
-		var in []byte
-		if err := s.RecvMsg(&in); err != nil {
-			return err
-		}
-		return f(method, in, s)
-	}))...))
+func handled(
+	t *testing.T, f func(method string, in []byte, s grpc.ServerStream) error, opts ...grpc.ServerOption,
+) string {
+	return listen(t, grpc.NewServer(append(opts, grpc.ForceServerCodecV2(bytesCodec{}),
+		grpc.UnknownServiceHandler(func(_ any, s grpc.ServerStream) error {
+			method, _ := grpc.MethodFromServerStream(s)
+			var in []byte
+			if err := s.RecvMsg(&in); err != nil {
+				return err
+			}
+			return f(method, in, s)
+		}))...))
 }
 
 func send(s grpc.ServerStream, message string) error {
@@ -159,7 +163,8 @@ func TestTritonStream(t *testing.T) {
 		}
 	}
 	inOrder(t, x.Sent, x.WriteEnd, x.Events[0].At, x.Events[1].At, x.Events[2].At, x.End)
-	if md := <-got; md.Get("x-request-id")[0] != "r7" || !strings.HasPrefix(md.Get("content-type")[0], "application/grpc") {
+	if md := <-got; md.Get("x-request-id")[0] != "r7" || !strings.HasPrefix(md.Get("content-type")[0],
+		"application/grpc") {
 		t.Errorf("metadata %v", md)
 	}
 }
@@ -193,23 +198,31 @@ func TestGRPCMethodsThatAreNotThere(t *testing.T) {
 	} {
 		r := open(t, c.url)
 		e := diag.Of(r.Knows(t.Context(), 0, c.path, []byte(c.body)))
-		if !strings.HasPrefix(e.Error(), c.text) || e.Hint != c.hint || e.Exit() != c.code || strings.Contains(e.Error(), "\n") {
-			t.Errorf("%s is known: %d %s; hint: %s\nwant %d %s; hint: %s", c.path, e.Exit(), e, e.Hint, c.code, c.text, c.hint)
+		if !strings.HasPrefix(e.Error(), c.text) || e.Hint != c.hint ||
+			e.Exit() != c.code || strings.Contains(e.Error(), "\n") {
+			t.Errorf("%s is known: %d %s; hint: %s\nwant %d %s; hint: %s", c.path, e.Exit(), e, e.Hint, c.code, c.text,
+				c.hint)
 		}
 		x := r.do(func(x *transport.Exchange) { x.Path, x.Body = c.path, []byte(c.body) })
-		if x.Status != record.Client || !strings.HasPrefix(x.ErrorText, c.text) || x.Sent != record.None || x.BytesSent != 0 {
+		if x.Status != record.Client || !strings.HasPrefix(x.ErrorText, c.text) || x.Sent != record.None ||
+			x.BytesSent != 0 {
 			t.Errorf("%s: %s %s %s\nwant %s", c.path, x.Status, x.ErrorKind, x.ErrorText, c.text)
 		}
 	}
-	if err := open(t, described).Knows(t.Context(), 0, "/grpc.health.v1.Health/Check", []byte(`{"service":"a"}`)); err != nil {
+	if err := open(t, described).Knows(t.Context(), 0, "/grpc.health.v1.Health/Check",
+		[]byte(`{"service":"a"}`)); err != nil {
 		t.Error(err)
 	}
 	if err := open(t, page.URL).Knows(t.Context(), 0, "/a.B/C", nil); err != nil { // no gRPC server
 		t.Error(err)
 	}
-	for url, path := range map[string]string{described: "/grpc.health.v1.Health/Watch", page.URL: "/a.B/C", dumb: "/v2/models/m/infer"} {
+	for url, path := range map[string]string{
+		described: "/grpc.health.v1.Health/Watch",
+		page.URL:  "/a.B/C", dumb: "/v2/models/m/infer",
+	} {
 		m, err := open(t, url).Answers(t.Context(), 0, path)
-		if err != nil || url == described && (m.Name != "grpc.health.v1.HealthCheckResponse" || !slices.Equal(m.Fields, []string{"status"})) || url != described && m.Name != "" {
+		if err != nil || url == described && (m.Name != "grpc.health.v1.HealthCheckResponse" ||
+			!slices.Equal(m.Fields, []string{"status"})) || url != described && m.Name != "" {
 			t.Errorf("%s answers with %+v, %v", path, m, err)
 		}
 	}
@@ -221,7 +234,10 @@ func TestGRPCOlderReflection(t *testing.T) {
 	s := grpc.NewServer()
 	healthpb.RegisterHealthServer(s, health.NewServer())
 	reflection.RegisterV1(older{s})
-	x := open(t, listen(t, s)).do(func(x *transport.Exchange) { x.Path, x.Body = "/grpc.health.v1.Health/Check", []byte(`{}`) })
+	x := open(t, listen(t, s)).do(func(x *transport.Exchange) {
+		x.Path, x.Body = "/grpc.health.v1.Health/Check",
+			[]byte(`{}`)
+	})
 	if x.Status != record.OK || !strings.Contains(string(x.Payload), "SERVING") {
 		t.Errorf("%s %s %s: %s", x.Status, x.ErrorKind, x.ErrorText, x.Payload)
 	}

@@ -92,9 +92,11 @@ func TestGRPCInference(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 	x = r.do(func(x *transport.Exchange) {
-		x.Path, x.Body = "/v2/models/m/infer", []byte(`{"inputs":[{"name":"i","datatype":"BYTES","shape":[1],"data":["fail"]}]}`)
+		x.Path, x.Body = "/v2/models/m/infer",
+			[]byte(`{"inputs":[{"name":"i","datatype":"BYTES","shape":[1],"data":["fail"]}]}`)
 	})
-	if x.Status != record.HTTPError || x.HTTPStatus != 429 || x.ErrorKind != "grpc_resourceexhausted" || x.ErrorText != "slow down" {
+	if x.Status != record.HTTPError || x.HTTPStatus != 429 || x.ErrorKind != "grpc_resourceexhausted" ||
+		x.ErrorText != "slow down" {
 		t.Errorf("%s %d %s %s", x.Status, x.HTTPStatus, x.ErrorKind, x.ErrorText)
 	}
 }
@@ -120,7 +122,8 @@ func TestGRPCByReflection(t *testing.T) {
 	h.SetServingStatus("", healthpb.HealthCheckResponse_NOT_SERVING)
 	<-seen
 	r.Cancel(x)
-	if <-done; x.Status != record.Cancelled || len(x.Events) != 2 || !x.Streamed || !strings.Contains(string(x.Data(1)), "NOT_SERVING") {
+	if <-done; x.Status != record.Cancelled || len(x.Events) != 2 || !x.Streamed ||
+		!strings.Contains(string(x.Data(1)), "NOT_SERVING") {
 		t.Errorf("%s %s, %d events: %s", x.Status, x.ErrorText, len(x.Events), x.Payload)
 	}
 	inOrder(t, x.Sent, x.Events[0].At, x.Events[1].At, x.End)
@@ -130,7 +133,8 @@ func TestGRPCByReflection(t *testing.T) {
 		{"/grpc.health.v1.Health/Check", `{"servise":1}`, "request", "servise"},
 	} {
 		x := r.do(func(x *transport.Exchange) { x.Path, x.Body = c.path, []byte(c.body) })
-		if x.Status != record.Client || x.ErrorKind != c.kind || !strings.Contains(x.ErrorText, c.text) || x.Sent != record.None {
+		if x.Status != record.Client || x.ErrorKind != c.kind || !strings.Contains(x.ErrorText, c.text) ||
+			x.Sent != record.None {
 			t.Errorf("%s %s: %s %s %s", c.path, c.body, x.Status, x.ErrorKind, x.ErrorText)
 		}
 	}
@@ -144,13 +148,14 @@ func TestGRPCConnectsBeforehand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := grpc.NewServer(grpc.ForceServerCodecV2(bytesCodec{}), grpc.UnknownServiceHandler(func(_ any, s grpc.ServerStream) error {
-		var in []byte
-		if err := s.RecvMsg(&in); err != nil {
-			return err
-		}
-		return send(s, answered)
-	}))
+	s := grpc.NewServer(grpc.ForceServerCodecV2(bytesCodec{}),
+		grpc.UnknownServiceHandler(func(_ any, s grpc.ServerStream) error {
+			var in []byte
+			if err := s.RecvMsg(&in); err != nil {
+				return err
+			}
+			return send(s, answered)
+		}))
 	ended := make(chan struct{})
 	go func() { s.Serve(l); close(ended) }() //nolint:errcheck // its listener is closed
 	t.Cleanup(s.Stop)
@@ -167,10 +172,11 @@ func TestGRPCConnectsBeforehand(t *testing.T) {
 
 func TestGRPCFaults(t *testing.T) {
 	t.Parallel()
-	hang := listen(t, grpc.NewServer(grpc.ForceServerCodecV2(bytesCodec{}), grpc.UnknownServiceHandler(func(_ any, s grpc.ServerStream) error {
-		<-s.Context().Done()
-		return nil
-	})))
+	hang := listen(t, grpc.NewServer(grpc.ForceServerCodecV2(bytesCodec{}),
+		grpc.UnknownServiceHandler(func(_ any, s grpc.ServerStream) error {
+			<-s.Context().Done()
+			return nil
+		})))
 	infer := func(x *transport.Exchange) { x.Path, x.Body = "/v2/models/m/infer", []byte(`{"inputs":[]}`) }
 	r := open(t, hang)
 	x := inTime(func(d int64) (*transport.Exchange, bool) {
@@ -178,7 +184,8 @@ func TestGRPCFaults(t *testing.T) {
 		return x, x.ErrorKind != "write_timeout"
 	})
 	if x.Status != record.Timeout || x.HTTPStatus != record.None || x.ErrorKind != "header_timeout" {
-		t.Errorf("deadline: %s %d %s %s; want no status that no server sent", x.Status, x.HTTPStatus, x.ErrorKind, x.ErrorText)
+		t.Errorf("deadline: %s %d %s %s; want no status that no server sent", x.Status, x.HTTPStatus, x.ErrorKind,
+			x.ErrorText)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -81,7 +81,8 @@ func TestHTTP2Faults(t *testing.T) {
 				}
 			})
 			if x.Status != c.status || c.kind != "" && x.ErrorKind != c.kind || !strings.Contains(x.ErrorText, c.text) {
-				t.Errorf("%s, kind %q, %q; want %s, %q, …%s…", x.Status, x.ErrorKind, x.ErrorText, c.status, c.kind, c.text)
+				t.Errorf("%s, kind %q, %q; want %s, %q, …%s…", x.Status, x.ErrorKind, x.ErrorText, c.status, c.kind,
+					c.text)
 			}
 		})
 	}

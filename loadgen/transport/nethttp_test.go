@@ -46,7 +46,8 @@ func TestHTTP2(t *testing.T) {
 					return
 				}
 				w.Header().Set("Content-Type", "text/event-stream")
-				io.WriteString(w, "data: "+q.Proto+" "+string(body)+" "+q.Header.Get("X-A")+"\n\n") //nolint:errcheck // the client checks
+				// the client checks
+				io.WriteString(w, "data: "+q.Proto+" "+string(body)+" "+q.Header.Get("X-A")+"\n\n") //nolint:errcheck
 				w.(http.Flusher).Flush()
 				<-seen
 				io.WriteString(w, "data: b\n\ndata: [DONE]\n\n") //nolint:errcheck // the client checks
@@ -62,7 +63,8 @@ func TestHTTP2(t *testing.T) {
 					}
 				}
 			})
-			if got := strings.Join(texts(x), "|"); x.Status != record.OK || got != `HTTP/2.0 {"n":1} 7|b|[DONE]` || !x.Streamed {
+			if got := strings.Join(texts(x), "|"); x.Status != record.OK || got != `HTTP/2.0 {"n":1} 7|b|[DONE]` ||
+				!x.Streamed {
 				t.Fatalf("%s %s %q", x.Status, x.ErrorText, got)
 			}
 			inOrder(t, x.Sent, x.FirstByte, x.Events[0].At, x.Events[1].At, x.End)
@@ -76,7 +78,8 @@ func TestHTTP2(t *testing.T) {
 				t.Errorf("two events of one read after %+v: %+v, %+v", x.Events[0], b, d)
 			}
 			x = r.do(func(x *transport.Exchange) { x.Path = "/no" })
-			if x.Status != record.HTTPError || x.HTTPStatus != 429 || x.ErrorText != "too much" || x.RetryAfter != "3" || !x.Reused || x.Connecting != record.None {
+			if x.Status != record.HTTPError || x.HTTPStatus != 429 || x.ErrorText != "too much" ||
+				x.RetryAfter != "3" || !x.Reused || x.Connecting != record.None {
 				t.Errorf("%s %d %q %q, reused %v", x.Status, x.HTTPStatus, x.ErrorText, x.RetryAfter, x.Reused)
 			}
 			// net/http hands a new connection out before it keeps it for others: who
@@ -100,7 +103,8 @@ func TestHTTP2Ends(t *testing.T) {
 	})
 	r := open(t, s.URL, http2)
 	due := r.clock.Now() + int64(300*time.Millisecond)
-	if x := r.do(func(x *transport.Exchange) { x.Deadline = due }); x.Status != record.Timeout || x.CancelAsked != due || x.End < due {
+	if x := r.do(func(x *transport.Exchange) { x.Deadline = due }); x.Status != record.Timeout ||
+		x.CancelAsked != due || x.End < due {
 		t.Errorf("deadline: %s %q, asked %d, ended %d", x.Status, x.ErrorKind, x.CancelAsked, x.End)
 	}
 	if x := r.do(func(x *transport.Exchange) { x.Path = "/abort" }); x.Status != record.Truncated {
@@ -116,7 +120,8 @@ func TestHTTP2Ends(t *testing.T) {
 // A server that does not speak HTTP/2 is noticed: net/http falls back in silence.
 func TestHTTP2FallsBack(t *testing.T) {
 	t.Parallel()
-	h := http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { io.WriteString(w, q.Proto) }) //nolint:errcheck // the client checks
+	// the client checks
+	h := http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { io.WriteString(w, q.Proto) }) //nolint:errcheck
 	newer := http2Server(t, true, h)
 	old := httptest.NewUnstartedServer(h) // TLS without the extension that agrees on HTTP/2
 	old.Listener = tls.NewListener(old.Listener, &tls.Config{Certificates: newer.TLS.Certificates})
@@ -125,7 +130,8 @@ func TestHTTP2FallsBack(t *testing.T) {
 	address := "https://" + old.Listener.Addr().String()
 	r := open(t, address, http2, func(c *transport.Config) { c.Targets = append(c.Targets, newer.URL) })
 	for i, want := range []string{"HTTP/1.1", "HTTP/2.0", "HTTP/1.1"} {
-		if x := r.do(func(x *transport.Exchange) { x.Target = i % 2 }); x.Status != record.OK || string(x.Payload) != want {
+		if x := r.do(func(x *transport.Exchange) { x.Target = i % 2 }); x.Status != record.OK ||
+			string(x.Payload) != want {
 			t.Errorf("%s %s: %q, want %s", x.Status, x.ErrorText, x.Payload, want)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 func TestPacked(t *testing.T) {
 	t.Parallel()
 	chunk := func(token string) string {
-		return `{"id":"chatcmpl-0123456789abcdef","model":"m","choices":[{"index":0,"delta":{"content":"` + token + `"}}]}`
+		return `{"id":"chatcmpl-0123456789abcdef","model":"m","choices":[{"index":0,"delta":{"content":"` + token +
+			`"}}]}`
 	}
 	long := strings.Repeat("x", maxRefer+1)
 	for name, c := range map[string]struct {

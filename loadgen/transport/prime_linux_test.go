@@ -23,7 +23,8 @@ func TestKernelStampsOnceAProcess(t *testing.T) {
 	if !cl.kernelStamps {
 		t.Skip("this kernel gives no stamps")
 	}
-	if !stamping.ready(0, func(time.Duration) { t.Error("a later client waits for the kernel's stamps") }) || stamping.there == nil || !stamping.stampsByte() {
+	if !stamping.ready(0, func(time.Duration) { t.Error("a later client waits for the kernel's stamps") }) ||
+		stamping.there == nil || !stamping.stampsByte() {
 		t.Error("the kernel does not stamp any more after a client was closed")
 	}
 }

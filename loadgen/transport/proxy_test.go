@@ -35,7 +35,10 @@ func TestProxy(t *testing.T) {
 	}
 	cl.targets[0].via = cl.newTransport(cl.targets[0], false, at, shared)
 	done := make(chan *Exchange, 1)
-	cl.Start(&Exchange{Path: "/v1/x", Deadline: record.None, CancelAfter: record.None, Done: func(x *Exchange) { done <- x }})
+	cl.Start(&Exchange{
+		Path: "/v1/x", Deadline: record.None, CancelAfter: record.None,
+		Done: func(x *Exchange) { done <- x },
+	})
 	if x := <-done; x.Status != record.OK || string(x.Payload) != "POST http://127.0.0.1:1/v1/x" {
 		t.Errorf("%s %s: %q", x.Status, x.ErrorText, x.Payload)
 	}

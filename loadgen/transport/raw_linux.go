@@ -116,7 +116,8 @@ func (r *rawConn) tryWrite(check bool, head, body []byte) (int, error) {
 // tell the scheduler: the descriptor never blocks.
 func (o *outgoing) write(fd uintptr) bool {
 	if o.check {
-		_, _, e := syscall.RawSyscall6(syscall.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&o.peek[0])), 1, syscall.MSG_PEEK|syscall.MSG_DONTWAIT, 0, 0)
+		_, _, e := syscall.RawSyscall6(syscall.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&o.peek[0])),
+			1, syscall.MSG_PEEK|syscall.MSG_DONTWAIT, 0, 0)
 		if e != syscall.EAGAIN && e != syscall.EINTR {
 			o.err = io.EOF
 			if e != 0 {

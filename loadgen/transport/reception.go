@@ -184,7 +184,8 @@ func (r *reception) Head(h *wire.Head) error {
 
 func isLines(media string) bool {
 	switch strings.ToLower(media) {
-	case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines", "application/jsonlines":
+	case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines",
+		"application/jsonlines":
 		return true
 	}
 	return false
@@ -501,7 +502,10 @@ func (r *reception) cut(err error) ending {
 	if r.x.HTTPStatus >= 300 {
 		return r.refused()
 	}
-	e := ending{status: record.Truncated, kind: "truncated", text: "the connection was closed before the end of the answer", asked: record.None}
+	e := ending{
+		status: record.Truncated, kind: "truncated",
+		text: "the connection was closed before the end of the answer", asked: record.None,
+	}
 	if !errors.Is(err, io.EOF) {
 		e.kind, _ = classify(err)
 		e.text = "the connection broke before the end of the answer: " + reason(err)

@@ -49,13 +49,21 @@ func TestStamps(t *testing.T) {
 	}{
 		{
 			"each in a read of its own",
-			[]read{{data: streamHead, at: 2000}, {data: event("a"), at: 3000}, {data: event("b") + "0\r\n\r\n", at: 4000}},
+			[]read{
+				{data: streamHead, at: 2000},
+				{data: event("a"), at: 3000},
+				{data: event("b") + "0\r\n\r\n", at: 4000},
+			},
 			[]bounds{{3000, 3000, false}, {4000, 4000, false}},
 			2000, 5,
 		},
 		{
 			"two in a read", // both came after the read before
-			[]read{{data: streamHead, at: 2000}, {data: event("a") + event("b"), at: 3000}, {data: event("c"), at: 4000}},
+			[]read{
+				{data: streamHead, at: 2000},
+				{data: event("a") + event("b"), at: 3000},
+				{data: event("c"), at: 4000},
+			},
 			[]bounds{{2000, 3000, false}, {2000, 3000, true}, {4000, 4000, false}},
 			2000, 5,
 		},
@@ -73,7 +81,11 @@ func TestStamps(t *testing.T) {
 		},
 		{
 			"followed by part of the next", // the stamp is that of the newest bytes
-			[]read{{data: streamHead, at: 2000}, {data: event("a") + event("b")[:9], at: 3000}, {data: event("b")[9:], at: 4000}},
+			[]read{
+				{data: streamHead, at: 2000},
+				{data: event("a") + event("b")[:9], at: 3000},
+				{data: event("b")[9:], at: 4000},
+			},
 			[]bounds{{2000, 3000, false}, {4000, 4000, false}},
 			2000, 5,
 		},
@@ -91,25 +103,41 @@ func TestStamps(t *testing.T) {
 		},
 		{
 			"a packet in two reads", // because the first was full
-			[]read{{data: streamHead, at: 2000}, {data: event("a") + event("b")[:9], at: 3000, part: true}, {data: event("b")[9:] + event("c"), at: 3000}},
+			[]read{
+				{data: streamHead, at: 2000},
+				{data: event("a") + event("b")[:9], at: 3000, part: true},
+				{data: event("b")[9:] + event("c"), at: 3000},
+			},
 			[]bounds{{2000, 3000, false}, {2000, 3000, true}, {2000, 3000, true}},
 			2000, 5,
 		},
 		{
 			"a full read, and the rest with more", // whose beginning may be as old
-			[]read{{data: streamHead, at: 2000}, {data: event("a") + event("b")[:9], at: 3000, part: true}, {data: event("b")[9:] + event("c"), at: 4000}},
+			[]read{
+				{data: streamHead, at: 2000},
+				{data: event("a") + event("b")[:9], at: 3000, part: true},
+				{data: event("b")[9:] + event("c"), at: 4000},
+			},
 			[]bounds{{2000, 3000, false}, {2000, 4000, false}, {2000, 4000, true}},
 			2000, 5,
 		},
 		{
 			"a full read, and the rest alone", // whose end is the newest byte
-			[]read{{data: streamHead, at: 2000}, {data: event("a") + event("b")[:9], at: 3000, part: true}, {data: event("b")[9:], at: 4000}},
+			[]read{
+				{data: streamHead, at: 2000},
+				{data: event("a") + event("b")[:9], at: 3000, part: true},
+				{data: event("b")[9:], at: 4000},
+			},
 			[]bounds{{2000, 3000, false}, {4000, 4000, false}},
 			2000, 5,
 		},
 		{
 			"one read in two deliveries", // as TLS gives two records
-			[]read{{data: streamHead, at: 2000, seq: 1}, {data: event("a"), at: 3000, seq: 2}, {data: event("b"), at: 3000, seq: 2}},
+			[]read{
+				{data: streamHead, at: 2000, seq: 1},
+				{data: event("a"), at: 3000, seq: 2},
+				{data: event("b"), at: 3000, seq: 2},
+			},
 			[]bounds{{2000, 3000, false}, {2000, 3000, true}},
 			2000, 5,
 		},
@@ -121,13 +149,21 @@ func TestStamps(t *testing.T) {
 		},
 		{
 			"interim answer first",
-			[]read{{data: "HTTP/1.1 100 Continue\r\n\r\n", at: 1500}, {data: streamHead, at: 2000}, {data: event("a"), at: 3000}},
+			[]read{
+				{data: "HTTP/1.1 100 Continue\r\n\r\n", at: 1500},
+				{data: streamHead, at: 2000},
+				{data: event("a"), at: 3000},
+			},
 			[]bounds{{3000, 3000, false}},
 			2000, 5,
 		},
 		{
 			"a body's event is its last byte", // not the end of the framing
-			[]read{{data: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n", at: 2000}, {data: "abc\r\n", at: 3000}, {data: "0\r\n\r\n", at: 4000}},
+			[]read{
+				{data: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n", at: 2000},
+				{data: "abc\r\n", at: 3000},
+				{data: "0\r\n\r\n", at: 4000},
+			},
 			[]bounds{{3000, 3000, false}},
 			2000, 5,
 		},

@@ -48,8 +48,12 @@ func TestOpenRefuses(t *testing.T) {
 
 func TestOpenHidesPassword(t *testing.T) {
 	t.Parallel()
-	for _, url := range []string{"ftp://u:secret@x", "http://u:secret@x:99999", "http://u:secret@\x7f", "http://u:secret@x:abc"} {
-		if _, err := transport.Open(transport.Config{Targets: []string{url}, Clock: record.NewClock()}); err == nil || strings.Contains(err.Error(), "secret") {
+	for _, url := range []string{
+		"ftp://u:secret@x", "http://u:secret@x:99999",
+		"http://u:secret@\x7f", "http://u:secret@x:abc",
+	} {
+		if _, err := transport.Open(transport.Config{Targets: []string{url}, Clock: record.NewClock()}); err == nil ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: error %v", url, err)
 		}
 	}
@@ -65,7 +69,10 @@ func TestRequestHead(t *testing.T) {
 	}{
 		{
 			name: "plain", path: "/v1/chat/completions", wantPath: "/v1/chat/completions",
-			want: map[string]string{"Accept": "application/json", "User-Agent": "aiperf", "Content-Type": "application/json"},
+			want: map[string]string{
+				"Accept":     "application/json",
+				"User-Agent": "aiperf", "Content-Type": "application/json",
+			},
 		},
 		{name: "stream", stream: true, path: "/x", wantPath: "/x", want: map[string]string{"Accept": "text/event-stream"}},
 		{name: "base path", base: "/proxy/a/", path: "/v1/x", wantPath: "/proxy/a/v1/x"},
@@ -74,8 +81,12 @@ func TestRequestHead(t *testing.T) {
 		{name: "query", base: "/?key=1", path: "/x", wantPath: "/x?key=1"},
 		{name: "two queries", base: "?key=1", path: "/x?a=b", wantPath: "/x?a=b&key=1"},
 		{
-			name: "own lines", path: "/x", wantPath: "/x", header: "host: other\r\nACCEPT: */*\r\nuser-agent: me\r\nContent-type: text/plain\r\nAccept-Encoding: no\r\n",
-			want: map[string]string{"Accept": "*/*", "User-Agent": "me", "Content-Type": "text/plain", "Accept-Encoding": "no"},
+			name: "own lines", path: "/x", wantPath: "/x",
+			header: "host: other\r\nACCEPT: */*\r\nuser-agent: me\r\nContent-type: text/plain\r\nAccept-Encoding: no\r\n",
+			want: map[string]string{
+				"Accept": "*/*", "User-Agent": "me", "Content-Type": "text/plain",
+				"Accept-Encoding": "no",
+			},
 		},
 	}
 	for _, c := range cases {
@@ -120,7 +131,8 @@ func TestBadExchange(t *testing.T) {
 	t.Parallel()
 	r := open(t, "http://127.0.0.1:1")
 	for _, path := range []string{"x", "/a b", "/a\r\nX: y"} {
-		if x := r.do(func(x *transport.Exchange) { x.Path = path }); x.Status != record.Client || x.ErrorKind != "path" {
+		if x := r.do(func(x *transport.Exchange) { x.Path = path }); x.Status != record.Client ||
+			x.ErrorKind != "path" {
 			t.Errorf("path %q: %s %q", path, x.Status, x.ErrorKind)
 		}
 	}

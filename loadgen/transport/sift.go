@@ -69,7 +69,8 @@ func isBytes(contentType string, b []byte) bool {
 
 // decoded takes body bytes without content encoding.
 func (r *reception) decoded(b []byte) error {
-	if r.x.Opaque && !r.opaque && !r.recognised && r.mode == plain && len(r.x.Payload) == 0 && isBytes(r.x.ContentType, bytes.TrimSpace(b)) {
+	if r.x.Opaque && !r.opaque && !r.recognised && r.mode == plain && len(r.x.Payload) == 0 &&
+		isBytes(r.x.ContentType, bytes.TrimSpace(b)) {
 		r.pass()
 	}
 	switch {

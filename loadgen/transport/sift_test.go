@@ -86,9 +86,12 @@ func TestMediaPassBy(t *testing.T) {
 				if media != "" {
 					sum = sumOf(c.media...)
 				}
-				if x.Status != record.OK || all.String() != c.want || size != int64(want) || x.Media != int64(len(media)) || x.MediaSHA != sum || x.AllMedia != c.all {
-					t.Errorf("%s %s: %d events, %.100q, %d bytes, media %d %s %v; want %.100q, %d, %d %s %v", x.Status, x.ErrorText,
-						len(x.Events), all.String(), size, x.Media, x.MediaSHA, x.AllMedia, c.want, want, len(media), sum, c.all)
+				if x.Status != record.OK || all.String() != c.want || size != int64(want) ||
+					x.Media != int64(len(media)) || x.MediaSHA != sum || x.AllMedia != c.all {
+					t.Errorf("%s %s: %d events, %.100q, %d bytes, media %d %s %v; want %.100q, %d, %d %s %v", x.Status,
+						x.ErrorText,
+						len(x.Events), all.String(), size, x.Media, x.MediaSHA, x.AllMedia, c.want, want, len(media),
+						sum, c.all)
 				}
 			})
 		}
@@ -134,7 +137,8 @@ func TestLargeAnswerInLittleMemory(t *testing.T) {
 	for _, kind := range []string{"application/json", "audio/mpeg"} {
 		x := open(t, srv.URL+"?kind="+kind).do(mediaToo)
 		if x.Status != record.OK || x.Media != pieces*size || x.MediaSHA != want {
-			t.Errorf("%s: %s %s, %d bytes, digest %s; want %d, %s", kind, x.Status, x.ErrorText, x.Media, x.MediaSHA, pieces*size, want)
+			t.Errorf("%s: %s %s, %d bytes, digest %s; want %d, %s", kind, x.Status, x.ErrorText, x.Media, x.MediaSHA,
+				pieces*size, want)
 		}
 		// Buffers keep the size that they grew to.
 		if took := transport.Recorded(x); took > 256<<10 {

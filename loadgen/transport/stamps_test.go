@@ -17,7 +17,8 @@ func TestStampsOverAJump(t *testing.T) {
 		low := clock.Now()
 		wall := time.Now().UnixNano()
 		now := clock.Now()
-		if s := w.stamp(arrival{wall: wall, now: now, whole: true}, low); s.at < low || s.at > now || !s.kernel || !s.whole {
+		if s := w.stamp(arrival{wall: wall, now: now, whole: true}, low); s.at < low || s.at > now || !s.kernel ||
+			!s.whole {
 			t.Errorf("before the jump: %+v outside [%d, %d]", s, low, now)
 		}
 		if n, _ := w.jumped(); n != 0 {
@@ -77,7 +78,8 @@ func TestUndatedEvent(t *testing.T) {
 	feed(zero+8e6, 9e6, event("c"))
 	want := [][2]int64{{2e6, 5e6}, {6e6, 6e6}, {8e6, 8e6}}
 	for i, e := range r.x.Events {
-		if off := int64(time.Millisecond) / 2; e.Low < want[i][0]-off || e.Low > want[i][0]+off || e.At < want[i][1]-off || e.At > want[i][1]+off || (e.Low == e.At) != (i > 0) {
+		if off := int64(time.Millisecond) / 2; e.Low < want[i][0]-off || e.Low > want[i][0]+off ||
+			e.At < want[i][1]-off || e.At > want[i][1]+off || (e.Low == e.At) != (i > 0) {
 			t.Errorf("event %d came in (%d, %d], want (%d, %d]", i, e.Low, e.At, want[i][0], want[i][1])
 		}
 	}

@@ -15,7 +15,8 @@ import (
 
 // tlsConfig is what all TLS targets share. Its errors name the setting of the endpoint.
 func tlsConfig(cfg *Config) (*tls.Config, error) {
-	c := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: cfg.Insecure} //nolint:gosec // asked for by the user and marked in the results
+	// asked for by the user and marked in the results
+	c := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: cfg.Insecure} //nolint:gosec
 	if cfg.CAFile != "" {
 		pem, err := os.ReadFile(cfg.CAFile)
 		if err != nil {
@@ -30,7 +31,10 @@ func tlsConfig(cfg *Config) (*tls.Config, error) {
 	case cfg.ClientCert == "" && cfg.ClientKey == "":
 		return c, nil
 	case cfg.ClientCert == "" || cfg.ClientKey == "":
-		return nil, &diag.Error{Path: "endpoint.client_cert", Message: "a client certificate and its key go together", Hint: "give both files"}
+		return nil, &diag.Error{
+			Path: "endpoint.client_cert", Message: "a client certificate and its key go together",
+			Hint: "give both files",
+		}
 	}
 	cert, err := os.ReadFile(cfg.ClientCert)
 	if err != nil {
@@ -42,7 +46,8 @@ func tlsConfig(cfg *Config) (*tls.Config, error) {
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return nil, badFile("client_cert", "client certificate", cfg.ClientCert, fmt.Errorf("it does not work with the key in %s: %w", cfg.ClientKey, err))
+		return nil, badFile("client_cert", "client certificate", cfg.ClientCert,
+			fmt.Errorf("it does not work with the key in %s: %w", cfg.ClientKey, err))
 	}
 	c.Certificates = []tls.Certificate{pair}
 	return c, nil

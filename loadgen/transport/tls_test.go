@@ -110,7 +110,8 @@ func TestTLS(t *testing.T) {
 		t.Fatalf("%s %s: %q", x.Status, x.ErrorText, got)
 	}
 	inOrder(t, x.Sent, x.FirstByte, x.Events[0].At, x.Events[1].At, x.Events[3].At, x.End, r.clock.Now())
-	if b, d := x.Events[1], x.Events[3]; r.Stats().Stamps == "kernel" && (b.Low != b.At || d.Low != b.At || !d.SameRead) {
+	if b, d := x.Events[1], x.Events[3]; r.Stats().Stamps == "kernel" &&
+		(b.Low != b.At || d.Low != b.At || !d.SameRead) {
 		t.Errorf("b %+v, d %+v", b, d)
 	}
 }
@@ -152,7 +153,8 @@ func TestTLSFaults(t *testing.T) {
 			if err := r.Probe(context.Background(), 0); strings.HasPrefix(c.url, "grpcs:") {
 				// the probe of a gRPC server looks whether anybody listens
 			} else if !errors.As(err, &said) || !strings.Contains(said.Message, c.text) || said.Hint != hints[c.name] {
-				t.Errorf("Probe: %+v, want …%s…, hint %q, and no doubt that a server is there", said, c.text, hints[c.name])
+				t.Errorf("Probe: %+v, want …%s…, hint %q, and no doubt that a server is there", said, c.text,
+					hints[c.name])
 			}
 			x := r.do(func(x *transport.Exchange) { x.Path, x.Body = "/v2/models/m/infer", []byte(`{"inputs":[]}`) })
 			if x.Status != record.Connection || x.ErrorKind != "tls" || !strings.Contains(x.ErrorText, c.text) {
@@ -170,15 +172,22 @@ func TestHandshakeHasItsTime(t *testing.T) {
 	r := open(t, strings.Replace(mute.URL(), "http:", "https:", 1))
 	transport.SetHandshakeTime(r.Client, 20*time.Millisecond)
 	err := r.Probe(context.Background(), 0)
-	if err == nil || !strings.Contains(err.Error(), "cannot reach https://127.0.0.1:") || !strings.Contains(err.Error(), "TLS: no handshake within 20ms") {
+	if err == nil || !strings.Contains(err.Error(), "cannot reach https://127.0.0.1:") ||
+		!strings.Contains(err.Error(), "TLS: no handshake within 20ms") {
 		t.Errorf("Probe: %v", err)
 	}
 	good := fs.Start(t, echo())
-	if err := transport.Reach(context.Background(), transport.Config{Targets: []string{good.URL()}, Clock: record.NewClock()}); err != nil || len(good.Requests()) != 0 {
+	if err := transport.Reach(context.Background(), transport.Config{
+		Targets: []string{good.URL()},
+		Clock:   record.NewClock(),
+	}); err != nil || len(good.Requests()) != 0 {
 		t.Errorf("Reach: %v, %d requests", err, len(good.Requests()))
 	}
 	good.Stop()
-	if err := transport.Reach(context.Background(), transport.Config{Targets: []string{good.URL()}, Clock: record.NewClock()}); err == nil || !strings.Contains(err.Error(), "refused") {
+	if err := transport.Reach(context.Background(), transport.Config{
+		Targets: []string{good.URL()},
+		Clock:   record.NewClock(),
+	}); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("Reach, nobody listens: %v", err)
 	}
 	if x := r.do(); x.ErrorKind != "tls" || !strings.Contains(x.ErrorText, "no handshake within 20ms") {
@@ -199,7 +208,8 @@ func TestInsecure(t *testing.T) {
 // it is over. Both are told, and by every way of sending.
 func TestClientCertificate(t *testing.T) {
 	t.Parallel()
-	server, mine, other := newIdentity(t, "127.0.0.1", tomorrow()), newIdentity(t, "client", tomorrow()), newIdentity(t, "nobody", tomorrow())
+	server, mine, other := newIdentity(t, "127.0.0.1", tomorrow()), newIdentity(t, "client", tomorrow()),
+		newIdentity(t, "nobody", tomorrow())
 	leaf, err := x509.ParseCertificate(mine.pair.Certificate[0])
 	if err != nil {
 		t.Fatal(err)
@@ -217,7 +227,8 @@ func TestClientCertificate(t *testing.T) {
 			if x := open(t, s.URL(), trusting(server), give(mine)).do(); x.Status != record.OK {
 				t.Errorf("with a certificate: %s %s", x.Status, x.ErrorText)
 			}
-			const wants, refuses = "TLS: the server asks for a client certificate; name one with --client-cert", "TLS: the server does not accept the client certificate ("
+			const wants, refuses = "TLS: the server asks for a client certificate; name one with --client-cert",
+				"TLS: the server does not accept the client certificate ("
 			for _, c := range []struct {
 				way, text string
 				change    func(*transport.Config)
@@ -226,7 +237,8 @@ func TestClientCertificate(t *testing.T) {
 				{"without, HTTP/2", wants, func(c *transport.Config) { c.HTTP2 = true }},
 				{"another", refuses, give(other)},
 			} {
-				if x := open(t, s.URL(), trusting(server), c.change).do(); x.Status != record.Connection || x.ErrorKind != "tls" || !strings.Contains(x.ErrorText, c.text) {
+				if x := open(t, s.URL(), trusting(server), c.change).do(); x.Status != record.Connection ||
+					x.ErrorKind != "tls" || !strings.Contains(x.ErrorText, c.text) {
 					t.Errorf("%s: %s %q %q, want %q", c.way, x.Status, x.ErrorKind, x.ErrorText, c.text)
 				}
 			}

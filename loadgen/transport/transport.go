@@ -30,15 +30,18 @@ type Exchange struct {
 	Method      string // "" means POST; another one is sent without a body
 	Header      []byte // extra header lines, each ended by CRLF, pre-rendered
 	Body        []byte
-	Stream      bool                   // expect an event stream
-	SizeOnly    bool                   // the answer is no text: only its size and digest are kept
-	Bulk        []string               // members of JSON answers whose long texts are not kept either
-	Affinity    string                 // connection key for sticky sessions, "" otherwise
-	Deadline    int64                  // ns since T0 after which it fails with Timeout; record.None for never
-	CancelAfter int64                  // ns after WriteEnd at which it is cancelled on purpose; record.None for never
-	OnEvent     func(data []byte)      // called per event on the connection's goroutine as it arrives; must not block, nor keep data; may be nil
-	Ends        func(data []byte) bool // whether an event is the last of a stream, where another than [DONE] is; as OnEvent; may be nil
-	Done        func(*Exchange)        // called exactly once, on any goroutine but never from within Start; must not block for long
+	Stream      bool     // expect an event stream
+	SizeOnly    bool     // the answer is no text: only its size and digest are kept
+	Bulk        []string // members of JSON answers whose long texts are not kept either
+	Affinity    string   // connection key for sticky sessions, "" otherwise
+	Deadline    int64    // ns since T0 after which it fails with Timeout; record.None for never
+	CancelAfter int64    // ns after WriteEnd at which it is cancelled on purpose; record.None for never
+	// called per event on the connection's goroutine as it arrives; must not block, nor keep data; may be nil
+	OnEvent func(data []byte)
+	// whether an event is the last of a stream, where another than [DONE] is; as OnEvent; may be nil
+	Ends func(data []byte) bool
+	// called exactly once, on any goroutine but never from within Start; must not block for long
+	Done func(*Exchange)
 
 	Opaque   bool // SizeOnly, where the answer's type says that it is sound, pictures or bytes
 	Detailed bool // keep ResponseHeader, Local and Remote, and what Bulk and Opaque would leave out
@@ -50,8 +53,10 @@ type Exchange struct {
 	buffers                                     *buffers
 	Sent, WriteEnd, FirstByte, End, CancelAsked int64
 	DNS, Dial, TLS                              int64 // ns spent
-	Connecting                                  int64 // ns before Sent in which its connection was being opened, without what this program was late by then; see record.Record
-	Reused                                      bool
+	// ns before Sent in which its connection was being opened, without what this program
+	// was late by then; see record.Record
+	Connecting int64
+	Reused     bool
 	// Resent: it was sent a second time, on a fresh connection, because the
 	// server had closed the one that was kept alive. Sent is of the first time,
 	// WriteEnd, DNS, Dial and TLS are of the second.
@@ -147,13 +152,14 @@ type Stats struct {
 	Reused     int64 // requests carried by a connection that existed
 	Resent     int64 // requests sent a second time; see Exchange.Resent
 	StampError StampError
-	Closers    []string  // targets that close kept connections so often that each request gets a fresh one
-	Endless    []Answers // targets that left bodies open after the mark of their end: these were ended at it, their connections closed
-	Unasked    []Answers // targets that sent something after an answer, when nothing was asked
-	Older      []Answers // targets that answered in HTTP/1.1 where HTTP/2 was asked for
-	Stamps     string    // "kernel" or "application": the best kind any target gets
-	Exact      int64     // events whose arrival is known
-	Interval   int64     // events whose arrival is only bounded from both sides
+	Closers    []string // targets that close kept connections so often that each request gets a fresh one
+	// targets that left bodies open after the mark of their end: these were ended at it, their connections closed
+	Endless  []Answers
+	Unasked  []Answers // targets that sent something after an answer, when nothing was asked
+	Older    []Answers // targets that answered in HTTP/1.1 where HTTP/2 was asked for
+	Stamps   string    // "kernel" or "application": the best kind any target gets
+	Exact    int64     // events whose arrival is known
+	Interval int64     // events whose arrival is only bounded from both sides
 	// ClockJumps counts changes of the wall clock against the monotonic one by
 	// more than 10 µs within a second; ClockJump is the largest, in ns. Kernel
 	// stamps around a jump are off by up to that much.

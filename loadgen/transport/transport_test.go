@@ -97,11 +97,13 @@ func texts(x *transport.Exchange) (out []string) {
 
 func TestJSON(t *testing.T) {
 	t.Parallel()
-	s := faultserver.Start(t, faultserver.Script{faultserver.Loop(faultserver.Read(), faultserver.Send(faultserver.JSON(`{"a":1}`)))})
+	s := faultserver.Start(t, faultserver.Script{faultserver.Loop(faultserver.Read(),
+		faultserver.Send(faultserver.JSON(`{"a":1}`)))})
 	r := open(t, s.URL())
 	for i := range 3 {
 		x := r.do(func(x *transport.Exchange) { x.Header = []byte("X-Request-ID: 7\r\n") })
-		if x.Status != record.OK || x.HTTPStatus != 200 || string(x.Payload) != `{"a":1}` || len(x.Events) != 1 || x.Streamed {
+		if x.Status != record.OK || x.HTTPStatus != 200 || string(x.Payload) != `{"a":1}` || len(x.Events) != 1 ||
+			x.Streamed {
 			t.Fatalf("request %d: %+v", i, x)
 		}
 		if x.Reused != (i > 0) {
@@ -121,7 +123,8 @@ func TestJSON(t *testing.T) {
 		t.Errorf("%d connections, want 1", n)
 	}
 	q := s.Requests()[0]
-	if q.Path != "/v1/chat/completions" || string(q.Body) != `{"n":1}` || q.Host != s.Addr() || q.Header.Get("X-Request-ID") != "7" || q.Header.Get("Content-Type") != "application/json" {
+	if q.Path != "/v1/chat/completions" || string(q.Body) != `{"n":1}` || q.Host != s.Addr() ||
+		q.Header.Get("X-Request-ID") != "7" || q.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("the server read %+v", q)
 	}
 }
@@ -193,7 +196,8 @@ func TestProbe(t *testing.T) {
 	}
 	s.Stop()
 	err := r.Probe(context.Background(), 0)
-	if err == nil || !strings.Contains(err.Error(), "cannot reach http://127.0.0.1:") || !strings.Contains(err.Error(), "connection refused") {
+	if err == nil || !strings.Contains(err.Error(), "cannot reach http://127.0.0.1:") ||
+		!strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("nobody listens: %v", err)
 	}
 }

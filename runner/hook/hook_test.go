@@ -40,7 +40,8 @@ func TestRun(t *testing.T) {
 	if err := hook.Run(t.Context(), dir, []string{"sh", "-c", "kill $(cat left)"}); err != nil {
 		t.Errorf("what was left running is gone: %v", err)
 	}
-	if err := hook.Run(t.Context(), dir, []string{"./nothing"}); err == nil || !strings.Contains(err.Error(), "./nothing: ") {
+	if err := hook.Run(t.Context(), dir, []string{"./nothing"}); err == nil ||
+		!strings.Contains(err.Error(), "./nothing: ") {
 		t.Errorf("a program that is not there: %v", err)
 	}
 }
@@ -88,7 +89,10 @@ func TestTooLong(t *testing.T) {
 		}
 		left <- err
 	}()
-	err := hook.Run(ctx, dir, []string{"sh", "-c", "sh -c 'trap : TERM; exec 3> pipe; printf begun >&3; while :; do sleep 1; done' & wait"})
+	err := hook.Run(ctx, dir, []string{
+		"sh", "-c",
+		"sh -c 'trap : TERM; exec 3> pipe; printf begun >&3; while :; do sleep 1; done' & wait",
+	})
 	if err == nil || !strings.Contains(err.Error(), "took too long") {
 		t.Errorf("error %v", err)
 	}

@@ -19,7 +19,10 @@ type details struct {
 
 func startDetails(_ context.Context, w *Watched) (Observer, error) {
 	a := w.Run.Benchmark.Artifacts
-	want := aiperf.DetailOptions{Raw: a.Raw, Outputs: a.Outputs, Trace: a.Trace && len(a.Records) > 0, Hide: w.Session.Hide}
+	want := aiperf.DetailOptions{
+		Raw: a.Raw, Outputs: a.Outputs, Trace: a.Trace && len(a.Records) > 0,
+		Hide: w.Session.Hide,
+	}
 	if !want.Any() || w.Client == nil {
 		return nil, nil //nolint:nilnil // nothing is wanted
 	}
@@ -55,8 +58,10 @@ func (d *details) Stop(_ context.Context, out *Result) error {
 // exchange is x in the words of the sinks.
 func exchange(client *transport.Client, x *transport.Exchange, said loadgen.Said) *aiperf.RawRequest {
 	out := &aiperf.RawRequest{
-		RequestHeader: client.RequestHeader(x), ResponseHeader: x.ResponseHeader, Body: x.Body, Status: x.HTTPStatus, Reason: x.Reason,
-		ContentType: x.ContentType, Local: x.Local, Remote: x.Remote, Streamed: x.Streamed, Text: slices.Concat(said.Text, said.Tool), Reasoning: said.Reasoning,
+		RequestHeader: client.RequestHeader(x), ResponseHeader: x.ResponseHeader, Body: x.Body, Status: x.HTTPStatus,
+		Reason:      x.Reason,
+		ContentType: x.ContentType, Local: x.Local, Remote: x.Remote, Streamed: x.Streamed,
+		Text: slices.Concat(said.Text, said.Tool), Reasoning: said.Reasoning,
 	}
 	for i, e := range x.Events {
 		out.Events = append(out.Events, aiperf.RawEvent{At: e.At, Data: x.Data(i), Error: e.Error})

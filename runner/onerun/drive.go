@@ -88,8 +88,10 @@ func (run *Opened) job(clock record.Clock, out *Result, seen *observers, s *Sess
 		seen.record(rec)
 	}
 	job := loadgen.Job{
-		Phases: run.Benchmark.Phases, Endpoint: run.Benchmark.Endpoint, Models: run.Benchmark.Models, Spec: run.API, Set: run.Set, WarmupSet: run.Warmup,
-		Tokenizer: tok, Chat: run.Chat, Clock: clock, Share: run.Share, Seed: run.Seed, Text: run.Text, Judge: run.judge, Hide: s.Hide,
+		Phases: run.Benchmark.Phases, Endpoint: run.Benchmark.Endpoint, Models: run.Benchmark.Models,
+		Spec: run.API, Set: run.Set, WarmupSet: run.Warmup,
+		Tokenizer: tok, Chat: run.Chat, Clock: clock, Share: run.Share, Seed: run.Seed,
+		Text: run.Text, Judge: run.judge, Hide: s.Hide,
 		Emit: show, Unsent: show,
 	}
 	seen.attach(&job)

@@ -16,7 +16,8 @@ func startHost(_ context.Context, w *Watched) (Observer, error) {
 	}
 	sample := func(s telemetry.Second) {
 		w.samples.write([]telemetry.Sample{{
-			At: w.Clock.At(s.Ended), Source: "host", Collector: "host", Metric: "client_cpu", Unit: "cores", Kind: telemetry.Gauge, Value: s.CPU,
+			At: w.Clock.At(s.Ended), Source: "host", Collector: "host", Metric: "client_cpu",
+			Unit: "cores", Kind: telemetry.Gauge, Value: s.CPU,
 		}})
 	}
 	return host{telemetry.Start(w.Clock.At, sample)}, nil

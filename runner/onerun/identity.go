@@ -53,9 +53,12 @@ func NewInquirer(e *schema.Endpoint, how transport.Config) *Inquirer {
 	if c, err := how.TLS(); err == nil { // a mistake there is the client's to tell
 		t.TLSClientConfig = c
 	}
-	q.client = &http.Client{Transport: t, Timeout: inquiryTimeout, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse // a key is not carried elsewhere
-	}}
+	q.client = &http.Client{
+		Transport: t, Timeout: inquiryTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse // a key is not carried elsewhere
+		},
+	}
 	return q
 }
 
@@ -86,7 +89,8 @@ var counters = []string{"vllm", "sglang", "llamacpp", "aiperf"}
 func asksTokens(m *Opened, before []verdict.ServerIdentity) bool {
 	e := &m.Benchmark.Endpoint
 	counts := func(id verdict.ServerIdentity) bool { return id.Counts }
-	return m.API.TakesText && !e.UseServerTokenCount && slices.ContainsFunc(before, counts) && !slices.ContainsFunc(e.URLs, mockserver.Named)
+	return m.API.TakesText && !e.UseServerTokenCount && slices.ContainsFunc(before, counts) &&
+		!slices.ContainsFunc(e.URLs, mockserver.Named)
 }
 
 // disagrees counts one text by the server and by the run's tokenizer, and says

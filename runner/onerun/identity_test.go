@@ -31,10 +31,19 @@ func TestInquirer(t *testing.T) {
 	defer list.Close()
 	away := httptest.NewServer(http.RedirectHandler("http://127.0.0.1:1/v1/models", http.StatusFound))
 	defer away.Close()
-	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>welcome</html>") }))
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w,
+			"<html>welcome</html>")
+	}))
 	defer page.Close()
-	q := NewInquirer(&schema.Endpoint{APIKey: "sk-1"}, transport.Config{Targets: []string{list.URL + "/v1", away.URL, page.URL, "127.0.0.1:1"}})
-	want := []verdict.ServerIdentity{{Server: "engine/1.2", Models: []string{"a (/models/a) of 4096 tokens", "b"}}, {}, {}, {}}
+	q := NewInquirer(&schema.Endpoint{APIKey: "sk-1"},
+		transport.Config{Targets: []string{list.URL + "/v1", away.URL, page.URL, "127.0.0.1:1"}})
+	want := []verdict.ServerIdentity{
+		{Server: "engine/1.2", Models: []string{"a (/models/a) of 4096 tokens", "b"}},
+		{},
+		{},
+		{},
+	}
 	if diff := cmp.Diff(want, q.ask(t.Context())); diff != "" {
 		t.Errorf("faces (-want +got):\n%s", diff)
 	}

@@ -53,7 +53,10 @@ func TestObserversStartAndStop(t *testing.T) {
 		{broken, []string{"starts a", "starts b", "leaves b", "leaves a"}},
 	} {
 		var log []string
-		s, err := start(t.Context(), &Watched{}, []row{rowOf("a", &log, nil), none, rowOf("b", &log, nil), rowOf("c", &log, c.fails)})
+		s, err := start(t.Context(), &Watched{}, []row{
+			rowOf("a", &log, nil), none,
+			rowOf("b", &log, nil), rowOf("c", &log, c.fails),
+		})
 		if !errors.Is(err, c.fails) {
 			t.Fatalf("%v, want %v", err, c.fails)
 		}
@@ -97,7 +100,10 @@ func (s *slow) Stop(context.Context, *Result) error { return nil }
 func TestSlowObserverDelaysNothing(t *testing.T) {
 	t.Parallel()
 	o := &slow{may: make(chan struct{}), t: t}
-	rows := []row{{name: "slow", beside: true, start: func(context.Context, *Watched) (Observer, error) { return o, nil }}}
+	rows := []row{{name: "slow", beside: true, start: func(context.Context, *Watched) (Observer, error) {
+		return o,
+			nil
+	}}}
 	s, err := start(t.Context(), &Watched{}, rows)
 	if err != nil {
 		t.Fatal(err)

@@ -126,7 +126,8 @@ func (l *Loader) conversations(issue, hard context.Context, run *Opened) error {
 	}
 	if templated != nil && run.Set.Len() > 0 {
 		if err := templated.CheckChat(run.Set.First()); err != nil {
-			return diag.Errorf("tokenizer.apply_chat_template: the first request: %w", err).Try("leave it out to count the texts alone")
+			return diag.Errorf("tokenizer.apply_chat_template: the first request: %w",
+				err).Try("leave it out to count the texts alone")
 		}
 	}
 	if c := run.Set.First(); len(c.Turns) > 0 {
@@ -170,7 +171,8 @@ func (run *Opened) template(data *schema.Dataset) (*render.Renderer, dataset.Wra
 // ChatTemplate is the chat template of what is measured.
 func ChatTemplate(b *schema.Benchmark) (*chat.Template, error) {
 	if row, ok := endpoint.Lookup(b.Endpoint.Type); ok && row.Messages == nil {
-		return nil, diag.Errorf("endpoint type %s gets no chat template", b.Endpoint.Type).Try("leave it out, or use type chat")
+		return nil, diag.Errorf("endpoint type %s gets no chat template",
+			b.Endpoint.Type).Try("leave it out, or use type chat")
 	}
 	dir, err := TokenizerOf(b).Folder(b.Models.Items[0].Name)
 	if err != nil {
@@ -191,7 +193,10 @@ func warmsUp(phases []schema.Phase) bool {
 // open makes a set, or hands over the one that was made before. The goroutine
 // that is left behind when hard ends has nothing but memory of its own, and the
 // same end.
-func (l *Loader) open(issue, hard context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer, roots dataset.Seeds, wrap dataset.Wrapping, stream string) (*dataset.Set, error) {
+func (l *Loader) open(
+	issue, hard context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer, roots dataset.Seeds,
+	wrap dataset.Wrapping, stream string,
+) (*dataset.Set, error) {
 	b, err := json.Marshal(cfg)
 	if err != nil {
 		return nil, err
@@ -238,7 +243,8 @@ func (run *Opened) askForTokenizer(ctx context.Context) (err error) {
 	bench := &run.Benchmark
 	who := NewInquirer(&bench.Endpoint, Transport(bench, run.Targets, record.NewClock()))
 	if run.Tokenizer, err = who.tokenizer(ctx, run.Targets[0], bench.Models.Items[0].Name); err != nil {
-		return diag.Errorf("tokenizer server: %s: %w", bench.Endpoint.URLs[0], err).Try("name the model's own tokenizer (--tokenizer)")
+		return diag.Errorf("tokenizer server: %s: %w", bench.Endpoint.URLs[0],
+			err).Try("name the model's own tokenizer (--tokenizer)")
 	}
 	return nil
 }

@@ -66,7 +66,10 @@ func startGPUs(ctx context.Context, w *Watched) (Observer, error) {
 	}
 	for _, page := range usual {
 		if !w.Run.loader.unread[page].Absent {
-			pages = append(pages, telemetry.Address{Name: page, URLs: []string{page}, Asked: collector == telemetry.ROCM, Once: true})
+			pages = append(pages, telemetry.Address{
+				Name: page, URLs: []string{page},
+				Asked: collector == telemetry.ROCM, Once: true,
+			})
 		}
 	}
 	if err := checkFields(conf.MetricsFile); err != nil {
@@ -82,7 +85,10 @@ func startGPUs(ctx context.Context, w *Watched) (Observer, error) {
 func (w *Watched) startNVML(ctx context.Context, who *Inquirer, instead []telemetry.Address) (Observer, error) {
 	local, err := w.Run.loader.openNVML()
 	if err == nil {
-		own := telemetry.Address{Name: telemetry.NVMLSource, URLs: []string{telemetry.NVMLSource}, Asked: true, Once: true, Local: local}
+		own := telemetry.Address{
+			Name: telemetry.NVMLSource, URLs: []string{telemetry.NVMLSource}, Asked: true,
+			Once: true, Local: local,
+		}
 		return startScraping(ctx, w, who, telemetry.NVML, "GPU metrics", []telemetry.Address{own})
 	}
 	m, failed := startScraping(ctx, w, who, telemetry.DCGM, "GPU metrics", instead)
@@ -167,11 +173,16 @@ func checkFields(file string) error {
 }
 
 // startScraping reads pages as who asks.
-func startScraping(ctx context.Context, w *Watched, who *Inquirer, collector, what string, pages []telemetry.Address) (Observer, error) {
+func startScraping(
+	ctx context.Context, w *Watched, who *Inquirer, collector, what string, pages []telemetry.Address,
+) (Observer, error) {
 	if len(pages) == 0 {
 		return nil, nil //nolint:nilnil // all are known to have none
 	}
-	s := &telemetry.Scraper{Collector: collector, Client: who.keepsAlive(), Now: w.Clock.Now, Addresses: pages, Mask: w.Session.Hide.Own}
+	s := &telemetry.Scraper{
+		Collector: collector, Client: who.keepsAlive(), Now: w.Clock.Now, Addresses: pages,
+		Mask: w.Session.Hide.Own,
+	}
 	m := scraped{Scraper: s, what: what, loader: w.Run.loader, silent: map[string]bool{}}
 	for _, p := range pages {
 		m.silent[p.Name] = p.Silent
@@ -214,7 +225,9 @@ func (m scraped) Stop(ctx context.Context, out *Result) error {
 // pagesOf are the pages of targets, to which header is sent, and of more addresses, to
 // which nothing is: a key is for who was given it. A target of which an earlier run of
 // the plan learned that it has no page is left out; for what did not answer nobody waits.
-func (l *Loader) pagesOf(targets, more []string, header http.Header, shown func(string) string) (out []telemetry.Address) {
+func (l *Loader) pagesOf(
+	targets, more []string, header http.Header, shown func(string) string,
+) (out []telemetry.Address) {
 	seen := map[string]bool{}
 	add := func(a telemetry.Address) {
 		was := l.unread[a.Name]
@@ -233,7 +246,10 @@ func (l *Loader) pagesOf(targets, more []string, header http.Header, shown func(
 		if usual == "" {
 			continue
 		}
-		add(telemetry.Address{Name: shown(usual), URLs: []string{usual, pageOf(base, "/prometheus/metrics")}, Header: header})
+		add(telemetry.Address{
+			Name: shown(usual), URLs: []string{usual, pageOf(base, "/prometheus/metrics")},
+			Header: header,
+		})
 	}
 	return out
 }

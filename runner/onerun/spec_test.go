@@ -47,7 +47,8 @@ func TestSpecIsData(t *testing.T) {
 			}
 			run := first.Run
 			spec := onerun.Spec{Benchmark: run.Cell.Resolved.Benchmark, Seed: run.Seed, Text: run.Text}
-			spec.Benchmark.Endpoint.URLs = []string{"mock:?ttft=9ms&itl=1ms&jitter=0.2"} // some examples name a real server
+			// some examples name a real server
+			spec.Benchmark.Endpoint.URLs = []string{"mock:?ttft=9ms&itl=1ms&jitter=0.2"}
 			for i := range spec.Benchmark.Datasets {
 				if d := &spec.Benchmark.Datasets[i]; d.Path != "" {
 					d.Path = filepath.Join(filepath.Dir(file), filepath.Base(d.Path))
@@ -123,7 +124,10 @@ func TestShareNumbersRequests(t *testing.T) {
 		Endpoint:  schema.Endpoint{URLs: []string{"mock:?ttft=9ms&itl=1ms&jitter=0.2"}, Type: "chat", Streaming: true},
 		Datasets:  []schema.Dataset{{Name: "default", Entries: 16}},
 		// Two at a time, arrivals that find no place are unsent.
-		Phases: []schema.Phase{{Name: "main", Kind: "profiling", Type: "constant", Rate: 400, Concurrency: 2, OnCap: "skip", Requests: 40}},
+		Phases: []schema.Phase{{
+			Name: "main", Kind: "profiling", Type: "constant", Rate: 400,
+			Concurrency: 2, OnCap: "skip", Requests: 40,
+		}},
 	}}
 	whole := drive(t, spec)
 	spec.Share = record.Share{K: 2, Of: 5}
@@ -138,7 +142,8 @@ func TestShareNumbersRequests(t *testing.T) {
 			id = spec.Share.ID(id)
 		}
 		if part[i].RequestID != id {
-			t.Fatalf("request %d of the whole run is %d of the share %+v, want %d", whole[i].RequestID, part[i].RequestID, spec.Share, id)
+			t.Fatalf("request %d of the whole run is %d of the share %+v, want %d",
+				whole[i].RequestID, part[i].RequestID, spec.Share, id)
 		}
 		part[i].RequestID = whole[i].RequestID
 	}

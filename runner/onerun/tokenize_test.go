@@ -62,7 +62,8 @@ func TestServerTokenizerIsCompared(t *testing.T) {
 		}
 		counts := m.Benchmark
 		counts.Endpoint.UseServerTokenCount = true
-		if !asksTokens(m, known) || asksTokens(m, []verdict.ServerIdentity{{Models: []string{"m"}}}) || asksTokens(&Opened{API: spec, Spec: Spec{Benchmark: counts}}, known) {
+		if !asksTokens(m, known) || asksTokens(m, []verdict.ServerIdentity{{Models: []string{"m"}}}) ||
+			asksTokens(&Opened{API: spec, Spec: Spec{Benchmark: counts}}, known) {
 			t.Errorf("%s: whether it is asked", name)
 		}
 		s.Close()

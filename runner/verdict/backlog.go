@@ -75,7 +75,10 @@ func (p *PhaseEvidence) balance() (balance, bool) {
 	if p.Result.Closed || p.Result.Varying || n < fewestStays {
 		return balance{}, false
 	}
-	slices.SortFunc(p.stays, func(a, b stay) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.end, b.end)) })
+	slices.SortFunc(p.stays, func(a, b stay) int {
+		return cmp.Or(cmp.Compare(a.from, b.from),
+			cmp.Compare(a.end, b.end))
+	})
 	first, last := p.stays[0].from, p.stays[n-1].from
 	stopped := float64(p.Result.Skipped["stopped"])
 	if stopped > 0 {
@@ -130,14 +133,18 @@ func (e *Evidence) Queued() bool {
 			return false
 		}
 		b, ok := p.balance()
-		return ok && !b.tooShort() && b.share() > b.limit() || p.crowding() > queueSigmas/math.Sqrt(float64(len(p.stays)))
+		return ok && !b.tooShort() && b.share() > b.limit() ||
+			p.crowding() > queueSigmas/math.Sqrt(float64(len(p.stays)))
 	})
 }
 
 // crowding is Spearman's correlation of the latency with what is in the system; NaN
 // where one of them does not vary.
 func (p *PhaseEvidence) crowding() float64 {
-	slices.SortFunc(p.stays, func(a, b stay) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.end, b.end)) })
+	slices.SortFunc(p.stays, func(a, b stay) int {
+		return cmp.Or(cmp.Compare(a.from, b.from),
+			cmp.Compare(a.end, b.end))
+	})
 	ends := make([]int64, len(p.stays))
 	for i, s := range p.stays {
 		ends[i] = s.end
@@ -170,12 +177,14 @@ func backlog(p *PhaseEvidence) (Reading, bool) {
 	switch {
 	case b.tooShort():
 		r.Warn = never
-		r.Detail = fmt.Sprintf("too short to tell whether the server keeps up: early answers took %s, and requests were sent for %s", words.Millis(b.early), words.Millis(b.sending))
+		r.Detail = fmt.Sprintf("too short to tell whether the server keeps up: early answers took %s, and requests were sent for %s",
+			words.Millis(b.early), words.Millis(b.sending))
 	case b.share() > b.limit():
 		r.Detail = words.Percent(b.share()) + " of the requests were in a queue when the last one was due"
 		r.So = ": the server did not keep up; latencies grow with the length of the run"
 	default:
-		r.Detail = fmt.Sprintf("%.0f of %s were open when the last one was due, as the length of the answers explains", b.waiting, words.Count(int64(b.came), "request"))
+		r.Detail = fmt.Sprintf("%.0f of %s were open when the last one was due, as the length of the answers explains",
+			b.waiting, words.Count(int64(b.came), "request"))
 	}
 	return r, true
 }
@@ -187,7 +196,11 @@ func (p *PhaseEvidence) backlogNotices() []Notice {
 	if !ok || !b.tooShort() || b.share() <= b.limit() {
 		return nil
 	}
-	return []Notice{{validity.Backlog, fmt.Sprintf("too short to tell whether the server keeps up: %.0f of %s were still waiting when the last one was due", b.waiting, words.Count(int64(b.came), "request")), b.share()}}
+	return []Notice{{
+		validity.Backlog,
+		fmt.Sprintf("too short to tell whether the server keeps up: %.0f of %s were still waiting when the last one was due",
+			b.waiting, words.Count(int64(b.came), "request")), b.share(),
+	}}
 }
 
 // fallenBehind judges the cells over their trials: the mean decides, and its
@@ -200,7 +213,10 @@ func fallenBehind(e *PlanEvidence) []Reading {
 		}
 		d := stats.OneSample(c.Backlogs)
 		low, high := d.Interval(0.95)
-		r := Reading{Value: d.Mean, Warn: max(backlogLimit, c.BacklogLimit), Fail: never, Try: keepUpTry, At: []Spot{{c.Index, WholeCell}}}
+		r := Reading{
+			Value: d.Mean, Warn: max(backlogLimit, c.BacklogLimit), Fail: never,
+			Try: keepUpTry, At: []Spot{{c.Index, WholeCell}},
+		}
 		r.Detail = fmt.Sprintf("cell %s: %s of the requests [%s, %s] were in a queue when the last one was due (%s)",
 			c.Label, words.Percent(d.Mean), words.Percent(low), words.Percent(high), words.Count(d.N, "trial"))
 		r.So = ": the server does not keep up with this load"

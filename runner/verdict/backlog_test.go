@@ -82,7 +82,10 @@ func (q queue) run(rng *rand.Rand) *Evidence {
 	}
 	sent, end := q.serve(at, work)
 	d := q.gaps.dispersion()
-	e := NewEvidence(loadgen.Result{Phases: []loadgen.PhaseResult{{Name: "profiling", Rate: rate, Random: d > 0, Dispersion: d}}}, telemetry.Host{})
+	e := NewEvidence(loadgen.Result{Phases: []loadgen.PhaseResult{{
+		Name: "profiling", Rate: rate,
+		Random: d > 0, Dispersion: d,
+	}}}, telemetry.Host{})
 	for i := range at {
 		r := record.New()
 		r.RequestID, r.Phase, r.Status = int64(i), "profiling", record.OK
@@ -217,17 +220,22 @@ func TestBacklogOfOtherQueues(t *testing.T) {
 					for _, cv := range []float64{0.3, 1, 2} {
 						of += runs
 						for i, load := range loads {
-							f, s := queue{servers: servers, load: load, cv: cv, requests: requests, gaps: gaps, batch: batch}.behind("other", runs)
+							f, s := queue{
+								servers: servers, load: load, cv: cv, requests: requests,
+								gaps: gaps, batch: batch,
+							}.behind("other", runs)
 							found[i], short[i] = found[i]+f, short[i]+s
 						}
 					}
 				}
-				t.Logf("%d requests, batch %v, arrivals %q: at %v found in %d, too short to tell in %d of %d", requests, batch, gaps, loads, found, short, of)
+				t.Logf("%d requests, batch %v, arrivals %q: at %v found in %d, too short to tell in %d of %d",
+					requests, batch, gaps, loads, found, short, of)
 				if requests < 1000 || of < 100 {
 					continue
 				}
 				if float64(found[4]) < 0.95*float64(of) || float64(found[1]) > 0.03*float64(of) {
-					t.Errorf("%d requests, batch %v, arrivals %q: 130 %% in %d, 90 %% in %d of %d", requests, batch, gaps, found[4], found[1], of)
+					t.Errorf("%d requests, batch %v, arrivals %q: 130 %% in %d, 90 %% in %d of %d",
+						requests, batch, gaps, found[4], found[1], of)
 				}
 			}
 		}
@@ -272,7 +280,8 @@ func TestBacklogIsSilent(t *testing.T) {
 	}
 	over := queue{servers: 8, load: 1.3, cv: 0.3, requests: 1000}
 	short := queue{servers: 64, load: 3, cv: 0.3, requests: 400}
-	if r, ok := of(short, func(*loadgen.PhaseResult) {}); !ok || r.crossed() > Valid || !strings.HasPrefix(r.Detail, "too short to tell") {
+	if r, ok := of(short, func(*loadgen.PhaseResult) {}); !ok || r.crossed() > Valid ||
+		!strings.HasPrefix(r.Detail, "too short to tell") {
 		t.Errorf("a short run: %v %+v", ok, r)
 	}
 	e := short.run(seed.Stream(20, "silent"))
@@ -306,7 +315,8 @@ func TestBacklogOfArrivalsThatWereNeverSent(t *testing.T) {
 		t.Fatalf("half of the load: %v %+v", ok, r)
 	}
 	e.Phases[0].Result.Skipped = map[string]int64{"stopped": 100}
-	if r, _ := backlog(e.Phases[0]); r.crossed() != Degraded || r.Detail+r.So != "16.7 % of the requests were in a queue when the last one was due: the server did not keep up; latencies grow with the length of the run" {
+	if r, _ := backlog(e.Phases[0]); r.crossed() != Degraded ||
+		r.Detail+r.So != "16.7 % of the requests were in a queue when the last one was due: the server did not keep up; latencies grow with the length of the run" {
 		t.Errorf("100 of 600 never had a slot: %+v", r)
 	}
 }

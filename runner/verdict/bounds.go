@@ -141,7 +141,8 @@ func (e *Evidence) Notices(shown func(tag string) (metrics.Stat, bool)) []Notice
 	for _, p := range e.Phases {
 		take(slices.Concat(p.skippedNotices(), p.tokenNotices(e), p.backlogNotices(), p.connectingNotices())...)
 	}
-	return slices.SortedFunc(maps.Values(worst), func(a, b Notice) int { return cmp.Or(cmp.Compare(b.Size, a.Size), strings.Compare(a.ID, b.ID)) })
+	return slices.SortedFunc(maps.Values(worst),
+		func(a, b Notice) int { return cmp.Or(cmp.Compare(b.Size, a.Size), strings.Compare(a.ID, b.ID)) })
 }
 
 // NoticeCounts keeps the worst of each kind over many runs, and in how many it was.
@@ -187,7 +188,8 @@ func (e *Evidence) whySentLater() string {
 		if p.Result.Closed {
 			continue
 		}
-		late, waited, connecting = late+stats.Sum(p.Lateness), waited+stats.Sum(p.Wait), connecting+stats.Sum(p.Connecting)
+		late, waited, connecting = late+stats.Sum(p.Lateness), waited+stats.Sum(p.Wait),
+			connecting+stats.Sum(p.Connecting)
 		if v := stats.Quantile(p.Lateness, 0.99); v > worst {
 			worst = v
 		}
@@ -212,7 +214,8 @@ func (e *Evidence) intendedNotices(shown func(tag string) (metrics.Stat, bool)) 
 		return nil
 	}
 	for _, m := range []struct{ sent, intended string }{
-		{metrics.TimeToFirstToken, metrics.TimeToFirstTokenFromIntended}, {metrics.RequestLatency, metrics.RequestLatencyFromIntended},
+		{metrics.TimeToFirstToken, metrics.TimeToFirstTokenFromIntended},
+		{metrics.RequestLatency, metrics.RequestLatencyFromIntended},
 	} {
 		sent, some := shown(m.sent)
 		intended, both := shown(m.intended)
@@ -226,7 +229,8 @@ func (e *Evidence) intendedNotices(shown func(tag string) (metrics.Stat, bool)) 
 		} else {
 			why = e.whySentLater()
 		}
-		out = append(out, Notice{"intended." + m.sent, fmt.Sprintf("%s is %s from sending and %s from schedule: %s", metrics.Series(m.sent, "p99"), words.Millis(sent.P99), end, why), min(d, mostApart)})
+		out = append(out, Notice{"intended." + m.sent, fmt.Sprintf("%s is %s from sending and %s from schedule: %s",
+			metrics.Series(m.sent, "p99"), words.Millis(sent.P99), end, why), min(d, mostApart)})
 	}
 	return out
 }
@@ -250,8 +254,12 @@ func (p *PhaseEvidence) connectingNotices() []Notice {
 	if !(share > harmDoubted) {
 		return nil
 	}
-	return []Notice{{"connecting", fmt.Sprintf("%d of %s needed a new connection, which took %s on average: %s of the %s from schedule, but not of the one from sending",
-		opened, words.Count(int64(len(p.Connecting)), "request"), words.Millis(took/float64(opened)), words.Percent(share), name), share}}
+	return []Notice{{
+		"connecting",
+		fmt.Sprintf("%d of %s needed a new connection, which took %s on average: %s of the %s from schedule, but not of the one from sending",
+			opened, words.Count(int64(len(p.Connecting)), "request"), words.Millis(took/float64(opened)),
+			words.Percent(share), name), share,
+	}}
 }
 
 // tokenNotices say when the client counts another number of output tokens than

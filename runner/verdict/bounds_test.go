@@ -97,7 +97,8 @@ func TestNoticesInWords(t *testing.T) {
 	}
 	e.sortSamples()
 	said := e.Notices(summed(w.records))
-	if len(said) != 3 || said[0].ID != "intended.time_to_first_token" || !strings.Contains(said[1].Text, "99.9 ms from sending and 600 ms from schedule") ||
+	if len(said) != 3 || said[0].ID != "intended.time_to_first_token" ||
+		!strings.Contains(said[1].Text, "99.9 ms from sending and 600 ms from schedule") ||
 		!strings.Contains(said[2].Text, "100 % apart (median)") {
 		t.Errorf("requests that waited 500 ms: %+v", said)
 	}
@@ -106,13 +107,16 @@ func TestNoticesInWords(t *testing.T) {
 	}
 	p := e.Phases[0]
 	p.Lateness, p.Wait = p.Wait, p.Lateness
-	if said := e.Notices(summed(w.records)); !strings.Contains(said[1].Text, "this client sent late, by 500 ms (p99), so the second is too high") {
+	if said := e.Notices(summed(w.records)); !strings.Contains(said[1].Text,
+		"this client sent late, by 500 ms (p99), so the second is too high") {
 		t.Errorf("requests that this client sent late: %s", said[1].Text)
 	}
 	for i := range w.records[:20] { // of a hundred: more than p99 leaves out
-		w.records[i].Status, w.records[i].Sent, w.records[i].InWindow, w.records[i].Measured = record.Unsent, record.None, false, true
+		w.records[i].Status, w.records[i].Sent, w.records[i].InWindow, w.records[i].Measured = record.Unsent,
+			record.None, false, true
 	}
-	if said := e.Notices(summed(w.records)); !strings.Contains(said[0].Text, "and ∞ from schedule: requests that were cut off or never sent count as infinite") || math.IsInf(said[0].Size, 0) {
+	if said := e.Notices(summed(w.records)); !strings.Contains(said[0].Text,
+		"and ∞ from schedule: requests that were cut off or never sent count as infinite") || math.IsInf(said[0].Size, 0) {
 		t.Errorf("arrivals that were never sent: %+v", said[0])
 	}
 	all := NoticeCounts{}

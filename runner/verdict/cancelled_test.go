@@ -14,7 +14,10 @@ import (
 func TestCancelledRequestsAreNoErrors(t *testing.T) {
 	t.Parallel()
 	e := verdict.NewEvidence(loadgen.Result{Phases: []loadgen.PhaseResult{{Name: "profiling"}}}, telemetry.Host{})
-	for status, n := range map[record.Status]int{record.OK: 5, record.Cancelled: 4, record.HTTPError: 3, record.Timeout: 2} {
+	for status, n := range map[record.Status]int{
+		record.OK: 5, record.Cancelled: 4, record.HTTPError: 3,
+		record.Timeout: 2,
+	} {
 		for range n {
 			r := &record.Record{Phase: "profiling", Status: status, HTTPStatus: record.None}
 			if status == record.HTTPError {

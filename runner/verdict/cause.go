@@ -16,7 +16,8 @@ const shortestShare = 200 * time.Millisecond
 // numbers: a busy machine whose numbers are right is VALID.
 var causes = []Check{
 	{
-		ID: "client_cpu", Limits: "noted above 0.7", Try: "fewer streams per machine, a larger machine, or tables.chunks: false",
+		ID: "client_cpu", Limits: "noted above 0.7",
+		Try:  "fewer streams per machine, a larger machine, or tables.chunks: false",
 		Kind: Cause, Unit: "ratio", Reads: "the host",
 		Doc: "share of its cores that this program used, in the worst second",
 		Read: func(e *Evidence) []Reading {
@@ -26,8 +27,9 @@ var causes = []Check{
 			}
 			return []Reading{{
 				Value: v, Warn: 0.7, Fail: 0.9,
-				Detail: fmt.Sprintf("the client used %s of %s", words.Percent(v), words.Count(int64(e.Host.Cores), "core")),
-				Try:    "fewer streams per machine, a larger machine, or tables.chunks: false",
+				Detail: fmt.Sprintf("the client used %s of %s",
+					words.Percent(v), words.Count(int64(e.Host.Cores), "core")),
+				Try: "fewer streams per machine, a larger machine, or tables.chunks: false",
 			}}
 		},
 	},
@@ -37,7 +39,8 @@ var causes = []Check{
 		Doc: "p99 of the time a goroutine waited for a core",
 		Read: func(e *Evidence) []Reading {
 			return finite(Reading{
-				Value: e.Host.SchedP99, Warn: 1, Fail: 10, Detail: "goroutines waited " + words.Millis(e.Host.SchedP99) + " for a core (p99)",
+				Value: e.Host.SchedP99, Warn: 1, Fail: 10, Detail: "goroutines waited " +
+					words.Millis(e.Host.SchedP99) + " for a core (p99)",
 				Try: "fewer streams, or a machine with less else to do",
 			})
 		},
@@ -48,13 +51,15 @@ var causes = []Check{
 		Doc: "longest pause for garbage collection",
 		Read: func(e *Evidence) []Reading {
 			return finite(Reading{
-				Value: e.Host.GCLongest, Warn: 5, Fail: 50, Detail: "garbage collection stopped the program for " + words.Millis(e.Host.GCLongest),
+				Value: e.Host.GCLongest, Warn: 5, Fail: 50, Detail: "garbage collection stopped the program for " +
+					words.Millis(e.Host.GCLongest),
 				Try: "fewer streams, or more memory",
 			})
 		},
 	},
 	{
-		ID: "hiccup", Limits: "noted above 5 ms (p99.9), a standstill of 100 ms, or 0.005 of the time", Try: "a machine that does nothing else",
+		ID: "hiccup", Limits: "noted above 5 ms (p99.9), a standstill of 100 ms, or 0.005 of the time",
+		Try:  "a machine that does nothing else",
 		Kind: Cause, Unit: "ms", Reads: "naps of 5 ms",
 		Doc: "how late this program woke from short sleeps (p99.9 and longest), and the share of time lost",
 		Read: func(e *Evidence) []Reading {
@@ -68,9 +73,18 @@ var causes = []Check{
 			}
 			try := "a machine that does nothing else"
 			return finite(
-				Reading{Value: h.P999, Warn: 5, Fail: never, Detail: "one in a thousand wake-ups was " + words.Millis(h.P999) + " late", Try: try},
-				Reading{Value: h.Longest, Warn: never, Fail: 100, Detail: "the machine stood still for " + words.Millis(h.Longest), Try: try},
-				Reading{Value: lost, Unit: "ratio", Warn: 0.005, Fail: 0.03, Detail: "scheduling delay took " + words.Percent(lost) + " of " + of, Try: try})
+				Reading{
+					Value: h.P999, Warn: 5, Fail: never,
+					Detail: "one in a thousand wake-ups was " + words.Millis(h.P999) + " late", Try: try,
+				},
+				Reading{
+					Value: h.Longest, Warn: never, Fail: 100,
+					Detail: "the machine stood still for " + words.Millis(h.Longest), Try: try,
+				},
+				Reading{
+					Value: lost, Unit: "ratio", Warn: 0.005, Fail: 0.03,
+					Detail: "scheduling delay took " + words.Percent(lost) + " of " + of, Try: try,
+				})
 		},
 	},
 	{
@@ -79,7 +93,8 @@ var causes = []Check{
 		Doc: "share of the cgroup's periods in which the CPU limit stopped this program",
 		Read: func(e *Evidence) []Reading {
 			return finite(Reading{
-				Value: e.Host.Throttled, Warn: 0.01, Fail: 0.05, Detail: words.Percent(e.Host.Throttled) + " of the cgroup's periods were cut short by the CPU limit",
+				Value: e.Host.Throttled, Warn: 0.01, Fail: 0.05, Detail: words.Percent(e.Host.Throttled) +
+					" of the cgroup's periods were cut short by the CPU limit",
 				Try: "raise the CPU limit of the container",
 			})
 		},
@@ -92,11 +107,16 @@ var causes = []Check{
 			delay := max(0, e.Host.RunDelay) / float64(max(e.Host.Cores, 1))
 			so, try := "something shares it", "a machine that does nothing else, and serves nothing itself"
 			if e.BuiltIn {
-				so, try = "the built-in server shares it", "a lower load, or for numbers that count a server on another machine"
+				so, try = "the built-in server shares it",
+					"a lower load, or for numbers that count a server on another machine"
 			}
 			return finite(
-				Reading{Value: delay, Warn: 0.01, Fail: never, Detail: "the CPU was full (" + words.Percent(delay) + " of the time waiting): " + so, Try: try},
-				Reading{Value: e.Host.Steal, Warn: 0.01, Fail: 0.05, Detail: words.Percent(e.Host.Steal) + " of the machine's time went to other virtual machines", Try: "a machine that is not shared"})
+				Reading{
+					Value: delay, Warn: 0.01, Fail: never,
+					Detail: "the CPU was full (" + words.Percent(delay) + " of the time waiting): " + so, Try: try,
+				},
+				Reading{Value: e.Host.Steal, Warn: 0.01, Fail: 0.05, Detail: words.Percent(e.Host.Steal) +
+					" of the machine's time went to other virtual machines", Try: "a machine that is not shared"})
 		},
 	},
 	{
@@ -129,7 +149,8 @@ func receiveLag(p *PhaseEvidence) (Reading, bool) {
 	lag := stats.Quantile(p.ReceiveLag, 0.99)
 	return Reading{
 		Value: lag / itl, Warn: 0.1, Fail: never,
-		Detail: fmt.Sprintf("the program read bytes up to %s after the kernel had them (p99), %s of an ITL", words.Millis(lag), words.Percent(lag/itl)),
-		Try:    "fewer streams, or a quieter machine",
+		Detail: fmt.Sprintf("the program read bytes up to %s after the kernel had them (p99), %s of an ITL",
+			words.Millis(lag), words.Percent(lag/itl)),
+		Try: "fewer streams, or a quieter machine",
 	}, true
 }

@@ -131,10 +131,12 @@ func TestEachCheckFlips(t *testing.T) {
 		{"offered_rate", []func(*world){open, func(w *world) { w.result.Phases[0].Due, w.result.Phases[0].Unsent = 210, 10 }}, Degraded, nil},
 		{"offered_rate", []func(*world){open, func(w *world) { w.result.Phases[0].Due, w.result.Phases[0].Unsent = 250, 50 }}, Invalid, nil},
 		{"offered_rate", []func(*world){open, func(w *world) { // a cap that was asked for held them back
-			w.result.Phases[0].Due, w.result.Phases[0].Unsent, w.result.Phases[0].Skipped = 250, 50, map[string]int64{"on_cap": 50}
+			w.result.Phases[0].Due, w.result.Phases[0].Unsent, w.result.Phases[0].Skipped = 250, 50,
+				map[string]int64{"on_cap": 50}
 		}}, Degraded, nil},
 		{"offered_rate", []func(*world){open, func(w *world) { // a client that stood still, beside a cap
-			w.result.Phases[0].Due, w.result.Phases[0].Unsent, w.result.Phases[0].Skipped = 250, 50, map[string]int64{"on_cap": 20, "client_late": 30}
+			w.result.Phases[0].Due, w.result.Phases[0].Unsent, w.result.Phases[0].Skipped = 250, 50,
+				map[string]int64{"on_cap": 20, "client_late": 30}
 		}}, Invalid, nil},
 		{"admission_wait", []func(*world){open, every(func(i int, r *record.Record) {
 			if i%4 == 0 {
@@ -224,12 +226,14 @@ func TestEachCheckFlips(t *testing.T) {
 				t.Fatalf("%s does not apply", c.check)
 			}
 			if f.Verdict != c.want {
-				t.Errorf("%s = %v (warn %v, fail %v): %s, want %s", c.check, f.Value, show(f.Warn), show(f.Fail), f.Verdict, c.want)
+				t.Errorf("%s = %v (warn %v, fail %v): %s, want %s", c.check, f.Value, show(f.Warn), show(f.Fail),
+					f.Verdict, c.want)
 			}
 			row, _ := Explain(c.check)
 			for _, l := range []*float64{f.Warn, f.Fail} {
 				capped := l == f.Fail && f.Kind != Harm // it moves no verdict
-				if c.limits == nil && l != nil && !capped && !strings.Contains(row.Limits, "of it and") && !strings.Contains(row.Limits, " "+fmt.Sprint(*l)) && *l != 0 {
+				if c.limits == nil && l != nil && !capped && !strings.Contains(row.Limits, "of it and") &&
+					!strings.Contains(row.Limits, " "+fmt.Sprint(*l)) && *l != 0 {
 					t.Errorf("%s: the limit %v is not told: %q", c.check, *l, row.Limits)
 				}
 			}
@@ -280,7 +284,8 @@ func saysItsValue(f Finding) bool {
 			return true
 		}
 	}
-	return strings.Contains(f.Detail, "is only known to be") || slices.ContainsFunc(said, func(n string) bool { return strings.Contains(f.Detail, n) })
+	return strings.Contains(f.Detail, "is only known to be") ||
+		slices.ContainsFunc(said, func(n string) bool { return strings.Contains(f.Detail, n) })
 }
 
 // open makes the same requests an open loop of 20/s.
@@ -347,7 +352,8 @@ func TestClientThatStoodStill(t *testing.T) {
 	w = clean()
 	open(w)
 	stumbling(w)
-	if f := w.judge(nil)["coalesced"]; f.Verdict != Invalid || !strings.Contains(f.Detail, "stood still while answers began: the p90 TTFT is only known to be") {
+	if f := w.judge(nil)["coalesced"]; f.Verdict != Invalid ||
+		!strings.Contains(f.Detail, "stood still while answers began: the p90 TTFT is only known to be") {
 		t.Errorf("first tokens that were read late: %s: %s", f.Verdict, f.Detail)
 	}
 	w.host.Hiccup.Stops = nil
@@ -364,7 +370,8 @@ func TestWhatACapHoldsBackHasNoCauseHere(t *testing.T) {
 		w := clean()
 		open(w)
 		w.host.Hiccup.Lost = 0.2
-		w.result.Phases[0].Due, w.result.Phases[0].Unsent, w.result.Phases[0].Skipped = 250, 50, map[string]int64{why: 50}
+		w.result.Phases[0].Due, w.result.Phases[0].Unsent, w.result.Phases[0].Skipped = 250, 50,
+			map[string]int64{why: 50}
 		if f := w.judge(nil)["offered_rate"]; f.Verdict == Valid || len(f.Because) != want {
 			t.Errorf("%s: %s, because %v; want %d causes", why, f.Verdict, f.Because, want)
 		}
@@ -403,19 +410,29 @@ func TestWhoseWaitItWas(t *testing.T) {
 		words  string
 	}{
 		{"closed loop whose client pauses", waits, []string{"admission_wait", "dispatch_lateness"}, "turnaround", Invalid, "without gaps in this client throughput would be"},
-		{"closed loop behind a limit of requests in flight", func(w *world) {
-			waits(w)
-			w.result.Phases[0].Capped = "in_flight"
-		}, []string{"turnaround", "admission_wait"}, "concurrency_held", Valid, "99.0 % of the requested concurrency was in flight"},
+		{
+			"closed loop behind a limit of requests in flight", func(w *world) {
+				waits(w)
+				w.result.Phases[0].Capped = "in_flight"
+			},
+			[]string{"turnaround", "admission_wait"},
+			"concurrency_held", Valid,
+			"99.0 % of the requested concurrency was in flight",
+		},
 		{"closed loop behind a limit of prefills", func(w *world) {
 			waits(w)
 			w.result.Phases[0].Capped, w.result.Phases[0].Gauge.HeldRatio = "prefill", 0
 		}, []string{"turnaround", "concurrency_held", "admission_wait", "dispatch_lateness"}, "errors", Valid, "0 of "},
 		{"trace behind a cap", replayed, []string{"turnaround", "offered_rate", "concurrency_held"}, "admission_wait", Degraded, "100 % of the due requests waited for a slot"},
-		{"users held up by answers", func(w *world) {
-			open(w)
-			w.result.Phases[0].Rate, w.result.Phases[0].HeldUp = 26, 120
-		}, []string{"turnaround", "offered_rate"}, "admission_wait", Degraded, "60.0 % of the requests were due before the answer to the turn before them"},
+		{
+			"users held up by answers", func(w *world) {
+				open(w)
+				w.result.Phases[0].Rate, w.result.Phases[0].HeldUp = 26, 120
+			},
+			[]string{"turnaround", "offered_rate"},
+			"admission_wait", Degraded,
+			"60.0 % of the requests were due before the answer to the turn before them",
+		},
 		{"users that nothing holds up", func(w *world) { open(w); w.result.Phases[0].Due = 200 }, []string{"turnaround"}, "offered_rate", Valid, "0 of 200 requests that were due were never sent"},
 	} {
 		w := clean()
@@ -460,8 +477,14 @@ func TestUnitsOfValues(t *testing.T) {
 func TestWhoSharesTheCores(t *testing.T) {
 	t.Parallel()
 	for builtIn, want := range map[bool][2]string{
-		false: {"the CPU was full (27.0 % of the time waiting): something shares it", "a machine that does nothing else, and serves nothing itself"},
-		true:  {"the CPU was full (27.0 % of the time waiting): the built-in server shares it", "a lower load, or for numbers that count a server on another machine"},
+		false: {
+			"the CPU was full (27.0 % of the time waiting): something shares it",
+			"a machine that does nothing else, and serves nothing itself",
+		},
+		true: {
+			"the CPU was full (27.0 % of the time waiting): the built-in server shares it",
+			"a lower load, or for numbers that count a server on another machine",
+		},
 	} {
 		w := clean()
 		w.host.RunDelay = 0.54 // of two cores
@@ -522,7 +545,8 @@ func TestRequestsThatCannotBeMade(t *testing.T) {
 	fail(1, record.Client)(w)
 	w.records[0].ErrorKind, w.records[0].ErrorMessage = "request", "template.body: line 1: list has no element 0"
 	f := w.judge(nil)["client_errors"]
-	if f.Verdict != Invalid || len(f.Because) > 0 || !strings.HasSuffix(f.Detail, ", first: template.body: line 1: list has no element 0") || !strings.HasPrefix(f.Try, "correct what requests are made of") {
+	if f.Verdict != Invalid || len(f.Because) > 0 || !strings.HasSuffix(f.Detail,
+		", first: template.body: line 1: list has no element 0") || !strings.HasPrefix(f.Try, "correct what requests are made of") {
 		t.Errorf("%s %q, try %q", f.Verdict, f.Sentence(), f.Try)
 	}
 }
@@ -540,15 +564,20 @@ func TestTaints(t *testing.T) {
 		found = append(found, f)
 	}
 	taints := Taints(found)
-	if taints.Metric("request_latency_from_intended").Check != "dispatch_lateness" || !taints.Metric("time_to_first_token").None() {
+	if taints.Metric("request_latency_from_intended").Check != "dispatch_lateness" ||
+		!taints.Metric("time_to_first_token").None() {
 		t.Errorf("late sending: %v", taints)
 	}
-	lost := Taints([]Finding{{Check: "sink", Verdict: Invalid, Taints: Touched{everything: validity.Wrong}}, {Check: "tokens", Verdict: Degraded, Taints: Touched{"output_sequence_length": validity.Doubtful}}})
+	lost := Taints([]Finding{
+		{Check: "sink", Verdict: Invalid, Taints: Touched{everything: validity.Wrong}},
+		{Check: "tokens", Verdict: Degraded, Taints: Touched{"output_sequence_length": validity.Doubtful}},
+	})
 	if len(lost) < 50 || lost["output_sequence_length"].String() != "sink: invalid" {
 		t.Errorf("a loss touches %d metrics, output length by %q", len(lost), lost["output_sequence_length"])
 	}
 	failing := Taints([]Finding{{Check: "errors", Verdict: Degraded, Taints: Touched{answers: validity.Doubtful}}})
-	if failing["request_latency"].Check != "errors" || failing["output_token_throughput"].Check != "errors" || !failing["error_rate"].None() || !failing["good_request_fraction"].None() {
+	if failing["request_latency"].Check != "errors" || failing["output_token_throughput"].Check != "errors" ||
+		!failing["error_rate"].None() || !failing["good_request_fraction"].None() {
 		t.Errorf("errors of the server touch %v: how many failed is no less certain", failing)
 	}
 	for _, c := range checks() {
@@ -587,7 +616,8 @@ func TestOwnLimits(t *testing.T) {
 		w := clean()
 		c.spoil(w)
 		if f := w.judge(map[string]schema.Threshold{c.check: c.limit})[c.check]; f.Verdict != c.want {
-			t.Errorf("%s with warn %s, fail %s: %s %v (%s), want %s", c.check, show(c.limit.Warn), show(c.limit.Fail), f.Verdict, f.Value, f.Detail, c.want)
+			t.Errorf("%s with warn %s, fail %s: %s %v (%s), want %s", c.check, show(c.limit.Warn),
+				show(c.limit.Fail), f.Verdict, f.Value, f.Detail, c.want)
 		}
 	}
 }
@@ -633,7 +663,8 @@ func TestConnectingIsNotLate(t *testing.T) {
 		if f := w.judge(nil)[check]; f.Verdict != c.lateness {
 			t.Errorf("%s: %s %s, want %s", c.name, f.Verdict, f.Detail, c.lateness)
 		}
-		if want := "200 of 200 requests needed a new connection, which took 15.0 ms on average: "; strings.HasPrefix(told, want) != (c.connecting > 0) {
+		if want := "200 of 200 requests needed a new connection, which took 15.0 ms on average: "; strings.HasPrefix(told,
+			want) != (c.connecting > 0) {
 			t.Errorf("%s: the run tells %q, want %q only where connections were opened", c.name, told, want)
 		}
 	}
@@ -770,7 +801,8 @@ func TestHistoryExplainsCacheHits(t *testing.T) {
 		{"more than a system prompt", true, 20, func(turn, _, before int64) int64 { return max(6+60, before) }, Degraded, 40. / (64 + 150)},
 	} {
 		w := clean()
-		for i := range w.records { // of two turns: prompts of 70 and 156 tokens, 6 of them the template's, and answers of 16
+		// of two turns: prompts of 70 and 156 tokens, 6 of them the template's, and answers of 16
+		for i := range w.records {
 			r := &w.records[i]
 			r.SessionID, r.RootSession, r.Turn = fmt.Sprint(i/2), fmt.Sprint(i/2), int64(i%2)
 			before := int64(0)
@@ -882,7 +914,10 @@ func TestTinyRuns(t *testing.T) {
 				shift(r, int64(i)*1000-r.Intended)
 				r.End, r.LastToken = r.End+int64(i)*1e6, r.LastToken+int64(i)*1e6
 			}
-			w.result.Phases[0].Gauge = loadgen.Gauge{HeldShare: math.NaN(), HeldRatio: math.NaN(), SteadyStart: record.None, SteadyEnd: record.None}
+			w.result.Phases[0].Gauge = loadgen.Gauge{
+				HeldShare: math.NaN(), HeldRatio: math.NaN(),
+				SteadyStart: record.None, SteadyEnd: record.None,
+			}
 		}, []string{"settling", "concurrency_held"}, Valid},
 	} {
 		w := clean()
@@ -906,7 +941,10 @@ func TestTinyRuns(t *testing.T) {
 func TestPlanChecks(t *testing.T) {
 	t.Parallel()
 	est := func(mean, half float64, n int) map[string]stats.Estimate {
-		return map[string]stats.Estimate{"request_throughput.avg": {Mean: mean, Low: mean - half, High: mean + half, N: n}}
+		return map[string]stats.Estimate{"request_throughput.avg": {
+			Mean: mean, Low: mean - half, High: mean + half,
+			N: n,
+		}}
 	}
 	const noted = Verdict(-1)
 	cases := []struct {
@@ -984,7 +1022,10 @@ func fail(n int, s record.Status) func(*world) {
 
 // shift moves all stamps of r by d.
 func shift(r *record.Record, d int64) {
-	for _, t := range []*int64{&r.Intended, &r.Admitted, &r.Sent, &r.WriteEnd, &r.FirstByte, &r.FirstToken, &r.FirstOutput, &r.LastToken, &r.End} {
+	for _, t := range []*int64{
+		&r.Intended, &r.Admitted, &r.Sent, &r.WriteEnd, &r.FirstByte,
+		&r.FirstToken, &r.FirstOutput, &r.LastToken, &r.End,
+	} {
 		*t += d
 	}
 	for i := range r.Chunks {
@@ -1018,7 +1059,8 @@ func TestLongErrorsAreBrief(t *testing.T) {
 func TestMissedSLOsAreCounted(t *testing.T) {
 	t.Parallel()
 	w := clean()
-	w.records[3].SLOFailed, w.records[4].SLOFailed, w.records[5].SLOFailed = "time_to_first_token", "time_to_first_token", "inter_token_latency"
+	w.records[3].SLOFailed, w.records[4].SLOFailed, w.records[5].SLOFailed = "time_to_first_token",
+		"time_to_first_token", "inter_token_latency"
 	w.records[6].SLOFailed, w.records[6].Status = "time_to_first_token", record.Timeout
 	w.records[7].SLOFailed, w.records[7].InWindow = "time_to_first_token", false
 	e := NewEvidence(w.result, w.host)
@@ -1050,7 +1092,10 @@ func TestAdmissionWaitTaints(t *testing.T) {
 			t.Errorf("admission_wait taints %v, not %s", f.Taints, tag)
 		}
 	}
-	for _, tag := range []string{metrics.RequestLatencyFromIntended, metrics.TimeToFirstTokenFromIntended, metrics.AdmissionWait} {
+	for _, tag := range []string{
+		metrics.RequestLatencyFromIntended, metrics.TimeToFirstTokenFromIntended,
+		metrics.AdmissionWait,
+	} {
 		if f.Taints[tag] != "" {
 			t.Errorf("admission_wait taints %s, which counts the wait", tag)
 		}

@@ -46,7 +46,8 @@ func (e *Evidence) ServerDied() string {
 	for _, p := range e.Phases {
 		n, attempted := p.lost.after(), p.OK+p.Failed
 		if n >= fewestLost && float64(n) > mostLost*float64(attempted) && p.OK > 0 {
-			return fmt.Sprintf("the server was gone: the last %s of %s found no connection", words.Whole(n), words.Count(attempted, "request"))
+			return fmt.Sprintf("the server was gone: the last %s of %s found no connection",
+				words.Whole(n), words.Count(attempted, "request"))
 		}
 	}
 	return ""

@@ -29,7 +29,8 @@ func TestServerDied(t *testing.T) {
 			}
 			e.Add(&w.records[i])
 		}
-		if got := e.ServerDied(); (got != "") != c.dead || c.dead && !strings.Contains(got, "the last 132 of 200 requests found no connection") {
+		if got := e.ServerDied(); (got != "") != c.dead || c.dead &&
+			!strings.Contains(got, "the last 132 of 200 requests found no connection") {
 			t.Errorf("%s: %q", c.name, got)
 		}
 	}

@@ -45,7 +45,8 @@ func TestDriftByTrial(t *testing.T) {
 		shared, own   float64
 	}{{1, 5, 0.05, 0.05}, {12, 5, 0.05, 0.05}, {24, 3, 0.05, 0.03}, {24, 5, 0.03, 0.1}, {24, 10, 0.1, 0.02}} {
 		fired := drifts("clean", plans, c.cells, c.trials, c.shared, c.own, 0)
-		t.Logf("%d cells, %d trials, trials vary by %.0f %%, cells by %.0f %%: %d of %d plans", c.cells, c.trials, 100*c.shared, 100*c.own, fired, plans)
+		t.Logf("%d cells, %d trials, trials vary by %.0f %%, cells by %.0f %%: %d of %d plans", c.cells,
+			c.trials, 100*c.shared, 100*c.own, fired, plans)
 		if float64(fired) > 0.02*plans {
 			t.Errorf("%d cells, %d trials: drift in %d of %d plans without any", c.cells, c.trials, fired, plans)
 		}

@@ -32,14 +32,15 @@ type Evidence struct {
 	ClockJump    float64   // ms, the largest of them
 	Identity     *Identity // nil where the server has no page that says what it serves
 	StampError   StampError
-	IgnoresEnd   bool             // the server was asked to ignore its end mark
-	Shared       bool             // the prompts share text on purpose: a cache hit is what was asked for
-	Reuse        Reuse            // what the prompts declare of it
-	Talks        bool             // conversations have several turns, or start others
-	System       int64            // tokens of the system prompt that was asked for, which all prompts share
-	talks        map[string]int64 // by the first session of a tree: the most tokens of a prompt and its answer so far, by the server's count
-	Headroom     float64          // capacity of this machine ÷ what is planned; NaN when the plan is small
-	Missed       map[string]int64 // SLO → successes in the window that missed it first
+	IgnoresEnd   bool  // the server was asked to ignore its end mark
+	Shared       bool  // the prompts share text on purpose: a cache hit is what was asked for
+	Reuse        Reuse // what the prompts declare of it
+	Talks        bool  // conversations have several turns, or start others
+	System       int64 // tokens of the system prompt that was asked for, which all prompts share
+	// by the first session of a tree: the most tokens of a prompt and its answer so far, by the server's count
+	talks    map[string]int64
+	Headroom float64          // capacity of this machine ÷ what is planned; NaN when the plan is small
+	Missed   map[string]int64 // SLO → successes in the window that missed it first
 }
 
 // StampError is what arrival stamps were late by, measured during the run, in ms;
@@ -67,31 +68,32 @@ type PhaseEvidence struct {
 	FirstFault                    string
 	Unmade                        bool // the first of them is a request that could not be made
 	Chunks, Coalesced             int64
-	Asked, OffTarget              int64     // requests with an asked OSL; those that missed it
-	Prompt, Cached                int64     // tokens by the server's count, without a chat template
-	Unasked                       int64     // those of the cached that neither the conversation's history nor the system prompt explains
-	CacheTold                     int64     // answers that say how much of the prompt was cached
-	TTFTCached, TTFTNew           []float64 // ms, of prompts that were cached by half and more, and of the others
-	arrivals                      int64     // requests that were sent and ended
-	lastSent, lastFree            int64     // ns since T0: when the last of them was sent, and when it could have been
-	admitted, waited              int64     // requests that had a slot; of them waited for it more than 1 ms
-	every                         int64     // of so many requests one is among the samples
-	turn                          int64     // counts up to it
-	residence                     float64   // Σ end − sent, ns
-	whole                         int64     // answers in one piece
-	resentRead                    int64     // requests sent once more that the server had read whole
-	lost                          lost
-	Counted                       int64           // answers whose output tokens the server counted
-	Dimensions                    map[int64]int64 // by the length of their vectors: answers
-	answered                      []answered
-	stays                         []stay
-	ends                          [len(boundTags)]ends
-	followUps                     int     // requests after the first wave
-	longestGap                    float64 // ms, the largest sent − intended − connecting of these
-	turnaround, turnaroundOver    float64 // their sums, ms: sent − intended − connecting and latency
-	heldOpen, latency             float64 // sums over the successes, ms: end − last content, and latency
-	Backwards                     int64   // negative spans between stamps of one request
-	Errors                        Failures
+	Asked, OffTarget              int64 // requests with an asked OSL; those that missed it
+	Prompt, Cached                int64 // tokens by the server's count, without a chat template
+	// those of the cached that neither the conversation's history nor the system prompt explains
+	Unasked                    int64
+	CacheTold                  int64     // answers that say how much of the prompt was cached
+	TTFTCached, TTFTNew        []float64 // ms, of prompts that were cached by half and more, and of the others
+	arrivals                   int64     // requests that were sent and ended
+	lastSent, lastFree         int64     // ns since T0: when the last of them was sent, and when it could have been
+	admitted, waited           int64     // requests that had a slot; of them waited for it more than 1 ms
+	every                      int64     // of so many requests one is among the samples
+	turn                       int64     // counts up to it
+	residence                  float64   // Σ end − sent, ns
+	whole                      int64     // answers in one piece
+	resentRead                 int64     // requests sent once more that the server had read whole
+	lost                       lost
+	Counted                    int64           // answers whose output tokens the server counted
+	Dimensions                 map[int64]int64 // by the length of their vectors: answers
+	answered                   []answered
+	stays                      []stay
+	ends                       [len(boundTags)]ends
+	followUps                  int     // requests after the first wave
+	longestGap                 float64 // ms, the largest sent − intended − connecting of these
+	turnaround, turnaroundOver float64 // their sums, ms: sent − intended − connecting and latency
+	heldOpen, latency          float64 // sums over the successes, ms: end − last content, and latency
+	Backwards                  int64   // negative spans between stamps of one request
+	Errors                     Failures
 }
 
 // maxLengths bounds how many lengths of vectors are told apart.
@@ -188,7 +190,8 @@ func (p *PhaseEvidence) add(r *record.Record) {
 	p.lost.add(r)
 	if r.Sent != record.None && r.End != record.None {
 		p.arrivals++
-		p.lastSent, p.lastFree = max(p.lastSent, r.Sent), max(p.lastFree, r.Sent-int64(1e6*max(0, r.DispatchLateness())))
+		p.lastSent, p.lastFree = max(p.lastSent, r.Sent),
+			max(p.lastFree, r.Sent-int64(1e6*max(0, r.DispatchLateness())))
 		p.residence += float64(r.End - r.Sent)
 	}
 	if w := r.AdmissionWait(); !math.IsNaN(w) {
@@ -250,7 +253,10 @@ func (p *PhaseEvidence) thin() {
 
 // lists are the samples that are single numbers.
 func (p *PhaseEvidence) lists() []*[]float64 {
-	out := []*[]float64{&p.Lateness, &p.Wait, &p.Connecting, &p.TTFT, &p.Latency, &p.ITL, &p.TTFTIntended, &p.LatencyIntended, &p.TTFTPunctual, &p.LatencyPunctual, &p.TTFTRunning, &p.Ages, &p.ReceiveLag, &p.TokenDiff}
+	out := []*[]float64{
+		&p.Lateness, &p.Wait, &p.Connecting, &p.TTFT, &p.Latency, &p.ITL, &p.TTFTIntended,
+		&p.LatencyIntended, &p.TTFTPunctual, &p.LatencyPunctual, &p.TTFTRunning, &p.Ages, &p.ReceiveLag, &p.TokenDiff,
+	}
 	for i := range p.ends {
 		out = append(out, &p.ends[i].low, &p.ends[i].high)
 	}
@@ -279,7 +285,8 @@ func (p *PhaseEvidence) sample(r *record.Record) {
 		if r.Intended != record.None {
 			from = min(from, r.Intended)
 		}
-		late := int64(1e6 * max(0, r.DispatchLateness())) // so much earlier a client that never stands still has the answer
+		// so much earlier a client that never stands still has the answer
+		late := int64(1e6 * max(0, r.DispatchLateness()))
 		p.stays = append(p.stays, stay{from, r.End - late, r.Status == record.OK})
 	}
 	if !r.Succeeded() {
@@ -325,7 +332,8 @@ func (p *PhaseEvidence) readLateBy(r *record.Record) float64 {
 		return 0
 	}
 	c := r.Chunks[i]
-	after, _ := slices.BinarySearchFunc(p.stops, c.At-readSoon, func(s telemetry.Stop, at int64) int { return cmp.Compare(s.To, at) })
+	after, _ := slices.BinarySearchFunc(p.stops, c.At-readSoon,
+		func(s telemetry.Stop, at int64) int { return cmp.Compare(s.To, at) })
 	if after == len(p.stops) || p.stops[after].From >= c.At || p.stops[after].To <= c.Low {
 		return 0
 	}

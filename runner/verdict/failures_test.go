@@ -26,7 +26,10 @@ func TestShape(t *testing.T) {
 func TestFailuresThatAreAlike(t *testing.T) {
 	t.Parallel()
 	f := Failures{}
-	for _, m := range []string{"request 12 failed", "request 11 failed", "overloaded", "request 13 failed", "overloaded"} {
+	for _, m := range []string{
+		"request 12 failed", "request 11 failed", "overloaded", "request 13 failed",
+		"overloaded",
+	} {
 		f.Add(ErrorCount{Kind: "http_500", Message: m, Count: 1})
 	}
 	f.Add(ErrorCount{Kind: "timeout", Message: "request 11 failed", Count: 1})
@@ -43,8 +46,12 @@ func TestFailuresThatAreAlike(t *testing.T) {
 // frequent, not the one that came first.
 func TestMostFrequentFailure(t *testing.T) {
 	t.Parallel()
-	one, two := ErrorCount{Kind: "timeout", Message: "10 s", Count: 3, Alike: true}, ErrorCount{Kind: "http_500", Message: "busy", Count: 1}
-	for want, list := range map[string][]ErrorCount{"": nil, "timeout, such as: 10 s": {one}, "3× timeout, such as: 10 s": {one, two}, "http_500: busy": {two}} {
+	one, two := ErrorCount{Kind: "timeout", Message: "10 s", Count: 3, Alike: true},
+		ErrorCount{Kind: "http_500", Message: "busy", Count: 1}
+	for want, list := range map[string][]ErrorCount{
+		"": nil, "timeout, such as: 10 s": {one},
+		"3× timeout, such as: 10 s": {one, two}, "http_500: busy": {two},
+	} {
 		if got := MostFrequent(list); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

@@ -28,46 +28,57 @@ const (
 // harms ask by how much a number that is reported is wrong through us.
 var harms = []Check{
 	{
-		ID: validity.Lateness, Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms; for rates DEGRADED above 0.02, INVALID above 0.1", Try: "a quieter machine, fewer requests per second, or fewer streams",
-		Kind: Harm, Unit: "ratio", Of: openLoops, Touches: slices.Concat(fromIntended, good, rates), Reads: "sent, intended and admitted stamps",
-		Doc:  "open loop and replay: what late sending adds to a percentile of the latencies from intended, as a share of it, and to the time of sending, by which rates are too low",
-		Read: perPhases(dispatchLateness),
+		ID: validity.Lateness, Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms; for rates DEGRADED above 0.02, INVALID above 0.1",
+		Try:  "a quieter machine, fewer requests per second, or fewer streams",
+		Kind: Harm, Unit: "ratio", Of: openLoops, Touches: slices.Concat(fromIntended, good, rates),
+		Reads: "sent, intended and admitted stamps",
+		Doc:   "open loop and replay: what late sending adds to a percentile of the latencies from intended, as a share of it, and to the time of sending, by which rates are too low",
+		Read:  perPhases(dispatchLateness),
 	},
 	{
-		ID: "offered_rate", Limits: "DEGRADED above 0.02, INVALID above 0.1", Try: "more concurrency, a lower rate, or read it as the server's limit",
+		ID: "offered_rate", Limits: "DEGRADED above 0.02, INVALID above 0.1",
+		Try:  "more concurrency, a lower rate, or read it as the server's limit",
 		Kind: Harm, Unit: "ratio", Of: openLoops, Touches: all, Reads: "the schedule's own count of what was due",
 		Doc:  "share of scheduled requests that were never sent",
 		Read: perPhases(offeredRate),
 	},
 	{
-		ID: "turnaround", Limits: "DEGRADED above 0.02, INVALID above 0.1", Try: "a quieter machine or fewer streams; very short answers need a lower concurrency",
-		Kind: Harm, Unit: "ratio", Of: closedLoops, Touches: slices.Concat(rates, inFlight, fromIntended), Reads: "sent and intended stamps of follow-ups",
-		Doc:  "closed loop: mean time from an answer to the next request (without opening a connection), as a share of the mean latency",
-		Read: perPhase(turnaround),
+		ID: "turnaround", Limits: "DEGRADED above 0.02, INVALID above 0.1",
+		Try:  "a quieter machine or fewer streams; very short answers need a lower concurrency",
+		Kind: Harm, Unit: "ratio", Of: closedLoops, Touches: slices.Concat(rates, inFlight, fromIntended),
+		Reads: "sent and intended stamps of follow-ups",
+		Doc:   "closed loop: mean time from an answer to the next request (without opening a connection), as a share of the mean latency",
+		Read:  perPhase(turnaround),
 	},
 	{
-		ID: "concurrency_held", Limits: "DEGRADED below 0.98, INVALID below 0.9", Try: "a quieter machine, fewer streams, or conversations with shorter pauses",
-		Kind: Harm, Unit: "ratio", Of: closedLoops, Touches: append(rates, inFlight...), Reads: "the gauge of requests in flight",
-		Doc:  "closed loop: requests in flight as a share of the requested concurrency, averaged over time from first reaching it to the last send",
-		Read: perPhase(concurrencyHeld),
+		ID: "concurrency_held", Limits: "DEGRADED below 0.98, INVALID below 0.9",
+		Try:  "a quieter machine, fewer streams, or conversations with shorter pauses",
+		Kind: Harm, Unit: "ratio", Of: closedLoops, Touches: append(rates, inFlight...),
+		Reads: "the gauge of requests in flight",
+		Doc:   "closed loop: requests in flight as a share of the requested concurrency, averaged over time from first reaching it to the last send",
+		Read:  perPhase(concurrencyHeld),
 	},
 	{
-		ID: "stamp_error", Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms", Try: "a direct HTTP/1.1 connection on Linux, whose stamps are the kernel's; else fewer streams or a quieter machine",
-		Kind: Harm, Unit: "ratio", Touches: slices.Concat(firstToken, wholeAnswer, gaps), Reads: "echoes through the same readers, where stamps are the program's own",
-		Doc:  "how late this program's arrival stamps were at a percentile, as a share of that percentile of the time to first token",
-		Read: stampError,
+		ID: "stamp_error", Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms",
+		Try:  "a direct HTTP/1.1 connection on Linux, whose stamps are the kernel's; else fewer streams or a quieter machine",
+		Kind: Harm, Unit: "ratio", Touches: slices.Concat(firstToken, wholeAnswer, gaps),
+		Reads: "echoes through the same readers, where stamps are the program's own",
+		Doc:   "how late this program's arrival stamps were at a percentile, as a share of that percentile of the time to first token",
+		Read:  stampError,
 	},
 	{
-		ID: "coalesced", Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms; gaps are marked above a share of 0.05", Try: "a quieter machine; nothing, if the server sends several tokens at once",
+		ID: "coalesced", Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms; gaps are marked above a share of 0.05",
+		Try:  "a quieter machine; nothing, if the server sends several tokens at once",
 		Kind: Harm, Unit: "ratio", Of: streams, Reads: "both ends of the stamps of shared reads",
 		Doc:  "tokens arrived together: width of the range in which a percentile of the ITL lies, as a share of it; else the share of chunks that arrived together, which marks the times between chunks",
 		Read: perPhases(coalesced),
 	},
 	{
 		ID: "littles_law", Limits: "DEGRADED above 0.02, INVALID above 0.1", Try: "report it as a bug",
-		Kind: Harm, Unit: "ratio", Touches: all, Whole: true, Reads: "the engine's sum of times in flight and the records'",
-		Doc:  "difference between the time in flight summed by the engine and by the records; more than rounding is a bug of this program",
-		Read: perPhase(littlesLaw),
+		Kind: Harm, Unit: "ratio", Touches: all, Whole: true,
+		Reads: "the engine's sum of times in flight and the records'",
+		Doc:   "difference between the time in flight summed by the engine and by the records; more than rounding is a bug of this program",
+		Read:  perPhase(littlesLaw),
 	},
 	{
 		ID: "flow_balance", Limits: "INVALID above 0", Try: "report it as a bug",
@@ -82,13 +93,15 @@ var harms = []Check{
 		Read: sink,
 	},
 	{
-		ID: "clock", Limits: "DEGRADED above 10 ms; INVALID when stamps run backwards", Try: "nothing: durations use the monotonic clock; start times are off",
+		ID: "clock", Limits: "DEGRADED above 10 ms; INVALID when stamps run backwards",
+		Try:  "nothing: durations use the monotonic clock; start times are off",
 		Kind: Harm, Unit: "ms", Touches: all, Reads: "both clocks of the host, and stamps of one request in order",
 		Doc:  "largest jump of the wall clock; requests whose stamps run backwards",
 		Read: clock,
 	},
 	{
-		ID: "client_errors", Limits: "DEGRADED above 0, INVALID above 0.001", Try: "look at error_message in the requests table: descriptors (ulimit -n), ports, name resolution",
+		ID: "client_errors", Limits: "DEGRADED above 0, INVALID above 0.001",
+		Try:  "look at error_message in the requests table: descriptors (ulimit -n), ports, name resolution",
 		Kind: Harm, Unit: "ratio", Touches: all, Reads: "how requests ended",
 		Doc:  "share of requests that failed because of this program or its machine (descriptors, ports, name resolution)",
 		Read: perPhase(clientErrors),
@@ -105,7 +118,11 @@ type judged struct {
 
 // percentiles are those that are judged.
 var percentiles = [...]judged{
-	{"p50", 0.5, []string{"min", "p1", "p5", "p10", "p25", "p50", "p75"}, []string{"p25", "p50", "p75", "p90", "p95", "p99", "p999", "max"}},
+	{
+		"p50", 0.5,
+		[]string{"min", "p1", "p5", "p10", "p25", "p50", "p75"},
+		[]string{"p25", "p50", "p75", "p90", "p95", "p99", "p999", "max"},
+	},
 	{"p90", 0.9, []string{"p75", "p90", "p95"}, []string{"p5", "p10", "p25"}},
 	{"p99", 0.99, []string{"p95", "p99", "p999", "max"}, []string{"min", "p1", "p5"}},
 }
@@ -136,9 +153,14 @@ func dispatchLateness(p *PhaseEvidence) (out []Reading) {
 		return nil // what follows an answer late is turnaround's
 	}
 	const try = "a quieter machine, fewer requests per second, or fewer streams"
-	if late, sending := p.lastSent-p.lastFree, p.lastSent-p.Result.Start; late > 0 { // the rates are those of a longer time
-		r := Reading{Value: float64(late) / float64(sending), Warn: harmDoubted, Fail: harmShown, Touches: rates, Try: try}
-		r.Detail = fmt.Sprintf("the last request was sent %s late, so throughput reads %s too low", words.Millis(float64(late)/1e6), words.Percent(r.Value))
+	// the rates are those of a longer time
+	if late, sending := p.lastSent-p.lastFree, p.lastSent-p.Result.Start; late > 0 {
+		r := Reading{
+			Value: float64(late) / float64(sending), Warn: harmDoubted, Fail: harmShown, Touches: rates,
+			Try: try,
+		}
+		r.Detail = fmt.Sprintf("the last request was sent %s late, so throughput reads %s too low",
+			words.Millis(float64(late)/1e6), words.Percent(r.Value))
 		if r.Mild = p.arrivals < fewestFollowUps; r.Mild { // one stumble is a large share of them
 			r.Fail = never
 		}
@@ -149,7 +171,10 @@ func dispatchLateness(p *PhaseEvidence) (out []Reading) {
 	for _, m := range []struct {
 		name, tag string
 		is, would []float64
-	}{{"TTFT", metrics.TimeToFirstTokenFromIntended, p.TTFTIntended, p.TTFTPunctual}, {"request latency", metrics.RequestLatencyFromIntended, p.LatencyIntended, p.LatencyPunctual}} {
+	}{
+		{"TTFT", metrics.TimeToFirstTokenFromIntended, p.TTFTIntended, p.TTFTPunctual},
+		{"request latency", metrics.RequestLatencyFromIntended, p.LatencyIntended, p.LatencyPunctual},
+	} {
 		for _, c := range percentiles {
 			is := stats.Quantile(m.is, c.q)
 			if !(is > 0) {
@@ -159,7 +184,8 @@ func dispatchLateness(p *PhaseEvidence) (out []Reading) {
 			if r.Mild = !stats.Certified(c.q, float64(len(m.is))); r.Mild {
 				r.Fail = never
 			}
-			r.Detail = fmt.Sprintf("late sending adds %s to the %s %s from schedule (%s of %s)", words.Millis(r.Value*is), c.name, m.name, words.Percent(r.Value), words.Millis(is))
+			r.Detail = fmt.Sprintf("late sending adds %s to the %s %s from schedule (%s of %s)",
+				words.Millis(r.Value*is), c.name, m.name, words.Percent(r.Value), words.Millis(is))
 			r.Try, r.Touches = try, c.of(m.tag)
 			if !r.Mild || r.crossed() > Valid {
 				out = append(out, r)
@@ -171,8 +197,10 @@ func dispatchLateness(p *PhaseEvidence) (out []Reading) {
 		}
 		if is := stats.Mean(m.is); len(m.is) > 0 && is > 0 {
 			r := harmOf(math.Abs(is-stats.Mean(m.would)), is)
-			r.Detail = fmt.Sprintf("late sending adds %s to the mean %s from schedule (%s of %s)", words.Millis(r.Value*is), m.name, words.Percent(r.Value), words.Millis(is))
-			if r.Try, r.Touches, r.Mild, r.Fail = try, statsOf(means, []string{m.tag}), true, never; r.crossed() > Valid {
+			r.Detail = fmt.Sprintf("late sending adds %s to the mean %s from schedule (%s of %s)",
+				words.Millis(r.Value*is), m.name, words.Percent(r.Value), words.Millis(is))
+			if r.Try, r.Touches, r.Mild, r.Fail = try, statsOf(means, []string{m.tag}), true,
+				never; r.crossed() > Valid {
 				out = append(out, r)
 			}
 		}
@@ -210,7 +238,8 @@ func offeredRate(p *PhaseEvidence) (out []Reading) {
 
 func turnaround(p *PhaseEvidence) (Reading, bool) {
 	if !p.Result.Closed || p.Result.Capped != "" || !(p.turnaroundOver > 0) {
-		return Reading{}, false // where a second limit makes requests wait, nobody can tell that from a client that does
+		// where a second limit makes requests wait, nobody can tell that from a client that does
+		return Reading{}, false
 	}
 	v := p.turnaround / p.turnaroundOver
 	r := Reading{
@@ -218,7 +247,8 @@ func turnaround(p *PhaseEvidence) (Reading, bool) {
 		Detail: fmt.Sprintf("without gaps in this client throughput would be up to %s higher", words.Percent(v)),
 		Try:    "a quieter machine or fewer streams; very short answers need a lower concurrency",
 	}
-	if p.followUps < fewestFollowUps { // one stumble is a large share of them: where the client stood still, it marks the rates
+	// one stumble is a large share of them: where the client stood still, it marks the rates
+	if p.followUps < fewestFollowUps {
 		r.Mild, r.Fail = true, never
 		return r, r.crossed() > Valid && p.longestGap >= standstill
 	}
@@ -258,7 +288,8 @@ func (p *PhaseEvidence) paused(name string, x []float64, longest float64) (Readi
 	late := longest * float64(p.Result.Gauge.Max) / float64(p.OK)
 	r := harmOf(late, mean)
 	r.Fail = never
-	r.Detail = fmt.Sprintf("this program stood still for %s, so the mean %s (%s) may read %s too high", words.Millis(longest), name, words.Millis(mean), words.Millis(late))
+	r.Detail = fmt.Sprintf("this program stood still for %s, so the mean %s (%s) may read %s too high",
+		words.Millis(longest), name, words.Millis(mean), words.Millis(late))
 	r.Try = "run it again on a machine that does not sleep or stop the program"
 	return r, true
 }
@@ -274,7 +305,8 @@ func stampError(e *Evidence) []Reading {
 		return nil
 	}
 	return perPhases(func(p *PhaseEvidence) []Reading {
-		out := append(e.StampError.beside("time to first token", p.TTFT, firstToken), e.StampError.beside("request latency", p.Latency, wholeAnswer)...)
+		out := append(e.StampError.beside("time to first token", p.TTFT, firstToken),
+			e.StampError.beside("request latency", p.Latency, wholeAnswer)...)
 		name, x, touched := "time to first token", p.TTFT, firstToken
 		if len(x) == 0 {
 			name, x, touched = "request latency", p.Latency, wholeAnswer
@@ -304,7 +336,8 @@ func (s StampError) beside(name string, x []float64, touched []string) (out []Re
 			continue
 		}
 		r := harmOf(late, number)
-		r.Detail = fmt.Sprintf("arrival stamps are %s late, which makes the %s %s (%s) read %s too high", words.Millis(late), c.name, name, words.Millis(number), words.Percent(late/number))
+		r.Detail = fmt.Sprintf("arrival stamps are %s late, which makes the %s %s (%s) read %s too high",
+			words.Millis(late), c.name, name, words.Millis(number), words.Percent(late/number))
 		if r.Try, r.Touches = stampTry, c.of(touched...); i == 0 {
 			r.Touches = append(r.Touches, statsOf(means, touched)...)
 		}
@@ -323,8 +356,10 @@ func (s StampError) betweenTokens(p *PhaseEvidence) (out []Reading) {
 			continue
 		}
 		r := harmOf(late, decode)
-		r.Detail = fmt.Sprintf("arrival stamps are %s late, which makes the %s ITL wrong by up to %s", words.Millis(late), c.name, words.Percent(late/decode))
-		r.Try, r.Touches = stampTry, append(c.of(perToken...), statsOf(c.turned, []string{metrics.OutputTokenThroughputPerUser})...)
+		r.Detail = fmt.Sprintf("arrival stamps are %s late, which makes the %s ITL wrong by up to %s",
+			words.Millis(late), c.name, words.Percent(late/decode))
+		r.Try, r.Touches = stampTry, append(c.of(perToken...),
+			statsOf(c.turned, []string{metrics.OutputTokenThroughputPerUser})...)
 		if r.crossed() > Valid {
 			out = append(out, r)
 		}
@@ -332,7 +367,8 @@ func (s StampError) betweenTokens(p *PhaseEvidence) (out []Reading) {
 	if gap := median(p.ITL); gap > 0 {
 		r := harmOf(s.P99, gap)
 		r.Mild, r.Fail, r.Touches = true, never, []string{metrics.InterChunkLatency, metrics.TimeToSecondToken}
-		r.Detail = fmt.Sprintf("arrival stamps are up to %s late (p99), and tokens are %s apart (median): do not rely on single gaps", words.Millis(s.P99), words.Millis(gap))
+		r.Detail = fmt.Sprintf("arrival stamps are up to %s late (p99), and tokens are %s apart (median): do not rely on single gaps",
+			words.Millis(s.P99), words.Millis(gap))
 		if r.Try = stampTry; r.crossed() > Valid {
 			out = append(out, r)
 		}
@@ -355,9 +391,11 @@ func coalesced(p *PhaseEvidence) []Reading {
 	const try = "a quieter machine; nothing, if the server sends several tokens at once"
 	share := float64(p.Coalesced) / float64(p.Chunks)
 	out := []Reading{{
-		Value: share, Warn: mostShared, Fail: never, Mild: true, Touches: []string{metrics.InterChunkLatency, metrics.TimeToSecondToken},
-		Detail: words.Percent(share) + " of the chunks arrived together with another: times between single chunks are uncertain, ITL per request holds",
-		Try:    try,
+		Value: share, Warn: mostShared, Fail: never, Mild: true,
+		Touches: []string{metrics.InterChunkLatency, metrics.TimeToSecondToken},
+		Detail: words.Percent(share) +
+			" of the chunks arrived together with another: times between single chunks are uncertain, ITL per request holds",
+		Try: try,
 	}}
 	out = append(out, p.readLate()...)
 	itl := &p.ends[itlEnds]
@@ -400,7 +438,8 @@ func between(low, high float64) string {
 func (p *PhaseEvidence) readLate() (out []Reading) {
 	const try = "a quieter machine, or one that does not stop the program"
 	add := func(r Reading, low, high float64, name string, touches []string) {
-		r.Detail = fmt.Sprintf("this program stood still while answers began: the %s TTFT is only known to be %s", name, between(low, high))
+		r.Detail = fmt.Sprintf("this program stood still while answers began: the %s TTFT is only known to be %s", name,
+			between(low, high))
 		r.Try, r.Touches = try, touches
 		if r.crossed() > Valid {
 			out = append(out, r)
@@ -440,15 +479,19 @@ func littlesLaw(p *PhaseEvidence) (Reading, bool) {
 	v := math.Abs(by-p.residence) / by
 	return Reading{
 		Value: v, Warn: harmDoubted, Fail: harmShown,
-		Detail: fmt.Sprintf("the engine and the records differ by %s in the time in flight, a bug of this program", words.Percent(v)),
-		Try:    "report it as a bug",
+		Detail: fmt.Sprintf("the engine and the records differ by %s in the time in flight, a bug of this program",
+			words.Percent(v)),
+		Try: "report it as a bug",
 	}, true
 }
 
 func flowBalance(p *PhaseEvidence) (Reading, bool) {
 	v := math.Abs(float64(p.Result.Issued - p.Result.OK - p.Result.Failed - p.Result.CancelledCount - p.Result.Cut))
 	v = max(v, math.Abs(float64(p.Result.Issued-p.In(record.WasSent))), math.Abs(float64(p.Result.Unsent-p.Unsent)))
-	return Reading{Value: v, Warn: never, Fail: 0, Detail: words.Count(int64(v), "request") + " not accounted for", Try: "report it as a bug"}, true
+	return Reading{
+		Value: v, Warn: never, Fail: 0, Detail: words.Count(int64(v), "request") + " not accounted for",
+		Try: "report it as a bug",
+	}, true
 }
 
 func sink(e *Evidence) []Reading {
@@ -505,7 +548,10 @@ func wallClock(e *Evidence) Reading {
 	if e.Host.Clock != "" {
 		said += "; clock source " + e.Host.Clock
 	}
-	r := Reading{Value: v, Warn: 10, Fail: never, Detail: said, Touches: []string{}, Try: "nothing: durations use the monotonic clock; start times are off"}
+	r := Reading{
+		Value: v, Warn: 10, Fail: never, Detail: said, Touches: []string{},
+		Try: "nothing: durations use the monotonic clock; start times are off",
+	}
 	if e.ClockJumps > 0 && e.Stamps == "kernel" { // kernel stamps are by the wall clock
 		r.Touches = slices.Concat(firstToken, wholeAnswer, gaps)
 	}
@@ -519,8 +565,9 @@ func clientErrors(p *PhaseEvidence) (Reading, bool) {
 	}
 	r := Reading{
 		Value: float64(p.ClientFaults) / float64(n), Warn: 0, Fail: 0.001, Told: true,
-		Detail: fmt.Sprintf("%d of %s failed because of this program or its machine", p.ClientFaults, words.Count(n, "request")),
-		Try:    "look at error_message in the requests table: descriptors (ulimit -n), ports, name resolution",
+		Detail: fmt.Sprintf("%d of %s failed because of this program or its machine", p.ClientFaults,
+			words.Count(n, "request")),
+		Try: "look at error_message in the requests table: descriptors (ulimit -n), ports, name resolution",
 	}
 	if p.Unmade {
 		r.Try = "correct what requests are made of: the data, the template or the extra inputs"

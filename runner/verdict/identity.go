@@ -69,11 +69,14 @@ func (f ServerIdentity) became(now ServerIdentity, asked []string) (float64, str
 	case !now.Known():
 		return changedServer, "the server listed its models at the start and not at the end"
 	case !kept && len(f.Models) > 0:
-		return otherModel, fmt.Sprintf("the server listed %s at the start and %s at the end", listed(f.Models), listed(now.Models))
+		return otherModel, fmt.Sprintf("the server listed %s at the start and %s at the end", listed(f.Models),
+			listed(now.Models))
 	case !slices.Equal(f.Models, now.Models):
-		return changedServer, fmt.Sprintf("the server listed %s at the start and %s at the end", listed(f.Models), listed(now.Models))
+		return changedServer, fmt.Sprintf("the server listed %s at the start and %s at the end", listed(f.Models),
+			listed(now.Models))
 	case f.Server != now.Server:
-		return changedServer, fmt.Sprintf("the Server header was %q at the start and %q at the end", f.Server, now.Server)
+		return changedServer, fmt.Sprintf("the Server header was %q at the start and %q at the end", f.Server,
+			now.Server)
 	}
 	return sameServer, ""
 }
@@ -144,10 +147,12 @@ func (s *served) add(r *record.Record) {
 
 // changed says where answers began to name another model; "" for nowhere.
 func (s served) changed() string {
-	for _, at := range slices.SortedFunc(maps.Keys(s), func(a, b source) int { return cmp.Or(cmp.Compare(a.asked, b.asked), cmp.Compare(a.url, b.url)) }) {
+	for _, at := range slices.SortedFunc(maps.Keys(s),
+		func(a, b source) int { return cmp.Or(cmp.Compare(a.asked, b.asked), cmp.Compare(a.url, b.url)) }) {
 		if n := s[at]; n.others > 0 {
 			return fmt.Sprintf("answers for %s named the model %s at first, and %d of %d another one: %s from request %d on",
-				words.Clip(at.asked, mostForeign), words.Clip(n.first, mostForeign), n.others, n.all, words.Clip(n.other, mostForeign), n.from)
+				words.Clip(at.asked, mostForeign), words.Clip(n.first, mostForeign), n.others,
+				n.all, words.Clip(n.other, mostForeign), n.from)
 		}
 	}
 	return ""

@@ -86,7 +86,8 @@ var (
 	// good is what SLOs judge; perToken are times between tokens over a whole answer.
 	good     = judgedBySLOs()
 	perToken = slices.DeleteFunc(metrics.Resting(metrics.Gaps), func(tag string) bool {
-		return tag == metrics.InterChunkLatency || tag == metrics.TimeToSecondToken || tag == metrics.OutputTokenThroughputPerUser
+		return tag == metrics.InterChunkLatency || tag == metrics.TimeToSecondToken ||
+			tag == metrics.OutputTokenThroughputPerUser
 	})
 
 	all = []string{everything}

@@ -62,7 +62,10 @@ var planChecks = []planCheck{
 		Kind: Precision, Unit: "runs", Doc: "successful trials per cell; an interval needs 3",
 		Read: func(e *PlanEvidence) []Reading {
 			if len(e.Cells) == 0 {
-				return []Reading{{Value: 0, Warn: 3, Fail: 1, Below: true, Detail: "no run was measured", Try: "--resume measures what is missing"}}
+				return []Reading{{
+					Value: 0, Warn: 3, Fail: 1, Below: true, Detail: "no run was measured",
+					Try: "--resume measures what is missing",
+				}}
 			}
 			if e.Trials < 2 && len(e.Cells) < 2 {
 				return nil // one run claims no interval
@@ -85,8 +88,10 @@ var planChecks = []planCheck{
 		},
 	},
 	{
-		ID: "interval", Limits: "noted above 0.05", Try: "more trials (multi_run.num_runs), longer runs, or a quieter machine",
-		Kind: Precision, Unit: "ratio", Of: trials, Doc: "half the width of the interval over trials, as a share of the mean; the widest of the metrics that gates, SLOs or the ranking use",
+		ID: "interval", Limits: "noted above 0.05",
+		Try:  "more trials (multi_run.num_runs), longer runs, or a quieter machine",
+		Kind: Precision, Unit: "ratio", Of: trials,
+		Doc: "half the width of the interval over trials, as a share of the mean; the widest of the metrics that gates, SLOs or the ranking use",
 		Read: func(e *PlanEvidence) []Reading {
 			var out []Reading
 			for _, c := range e.Cells {
@@ -113,8 +118,10 @@ var planChecks = []planCheck{
 		Read: mixedStamps,
 	},
 	{
-		ID: "drift", Limits: "DEGRADED above 0.03", Try: "find what changed (clocks, neighbours, the server's cache), then run again",
-		Kind: Workload, Unit: "ratio", Of: trials, Touches: append(firstToken, wholeAnswer...), Doc: "change of the median latency from the first trial to the last, as a mean over cells: the server or the machine changed; 0 if chance explains it",
+		ID: "drift", Limits: "DEGRADED above 0.03",
+		Try:  "find what changed (clocks, neighbours, the server's cache), then run again",
+		Kind: Workload, Unit: "ratio", Of: trials, Touches: append(firstToken, wholeAnswer...),
+		Doc: "change of the median latency from the first trial to the last, as a mean over cells: the server or the machine changed; 0 if chance explains it",
 		Read: func(e *PlanEvidence) []Reading {
 			var cells [][]float64
 			for _, c := range e.Cells {
@@ -124,8 +131,10 @@ var planChecks = []planCheck{
 		},
 	},
 	{
-		ID: "sentinel", Limits: "DEGRADED above 0.03", Try: "find what changed (clocks, neighbours, the server's cache), then run again",
-		Kind: Workload, Unit: "ratio", Of: sentinels, Touches: append(firstToken, wholeAnswer...), Doc: "largest change of the median latency between runs of one workload at the start, in the middle and at the end of the plan; 0 if chance explains it",
+		ID: "sentinel", Limits: "DEGRADED above 0.03",
+		Try:  "find what changed (clocks, neighbours, the server's cache), then run again",
+		Kind: Workload, Unit: "ratio", Of: sentinels, Touches: append(firstToken, wholeAnswer...),
+		Doc:  "largest change of the median latency between runs of one workload at the start, in the middle and at the end of the plan; 0 if chance explains it",
 		Read: sentinelMoved,
 	},
 	{
@@ -134,13 +143,15 @@ var planChecks = []planCheck{
 		Read: fallenBehind,
 	},
 	{
-		ID: "warmup", Limits: "DEGRADED above 0.05", Try: "a longer warmup phase (warmup: {requests: …}, --warmup-request-count)",
+		ID: "warmup", Limits: "DEGRADED above 0.05",
+		Try:  "a longer warmup phase (warmup: {requests: …}, --warmup-request-count)",
 		Kind: Workload, Unit: "ratio", Of: trials, Touches: append(firstToken, wholeAnswer...),
 		Doc:  "fall of the median latency from the first half of a run to the second, over the trials of a cell: the server was still warming up; 0 if chance explains it",
 		Read: func(e *PlanEvidence) []Reading { return e.moved(-1) },
 	},
 	{
-		ID: "stationary", Limits: "DEGRADED above 0.05", Try: "see backlog; a longer warmup phase does not help where latency rises",
+		ID: "stationary", Limits: "DEGRADED above 0.05",
+		Try:  "see backlog; a longer warmup phase does not help where latency rises",
 		Kind: Workload, Unit: "ratio", Of: trials, Touches: append(firstToken, wholeAnswer...),
 		Doc:  "rise of the median latency from the first half of a run to the second, over the trials of a cell; backlog says whether the load is too high; 0 if chance explains it",
 		Read: func(e *PlanEvidence) []Reading { return e.moved(1) },
@@ -187,11 +198,15 @@ func (e *PlanEvidence) moved(sign float64) []Reading {
 		}
 		out = append(out, Reading{
 			Value: h, Warn: movedLeast, Fail: never, Try: try, At: []Spot{{cells[i].Index, WholeCell}},
-			Detail: fmt.Sprintf("the median latency of cell %s %s by %s from the first half of a run to the second (%d trials, p = %.2g)", cells[i].Label, verb, words.Percent(math.Abs(math.Expm1(shifts[i].Mean))), shifts[i].N, p[i]),
+			Detail: fmt.Sprintf("the median latency of cell %s %s by %s from the first half of a run to the second (%d trials, p = %.2g)",
+				cells[i].Label, verb, words.Percent(math.Abs(math.Expm1(shifts[i].Mean))), shifts[i].N, p[i]),
 		})
 	}
 	if len(out) == 0 {
-		out = []Reading{{Warn: movedLeast, Fail: never, Detail: "no cell's latency moves from the first half of its runs to the second by more than chance"}}
+		out = []Reading{{
+			Warn: movedLeast, Fail: never,
+			Detail: "no cell's latency moves from the first half of its runs to the second by more than chance",
+		}}
 	}
 	return out
 }
@@ -205,7 +220,10 @@ func sentinelMoved(e *PlanEvidence) []Reading {
 	if len(e.Sentinel) < 2 {
 		return nil
 	}
-	worst := Reading{Warn: 0.03, Fail: never, Try: "find what changed (clocks, neighbours, the server's cache), then run again"}
+	worst := Reading{
+		Warn: 0.03, Fail: never,
+		Try: "find what changed (clocks, neighbours, the server's cache), then run again",
+	}
 	said := make([]string, 0, len(e.Sentinel))
 	for _, m := range e.Sentinel {
 		said = append(said, words.Millis(m.Value))
@@ -216,9 +234,11 @@ func sentinelMoved(e *PlanEvidence) []Reading {
 	for i, a := range e.Sentinel {
 		for _, b := range e.Sentinel[i+1:] {
 			moved := math.Log(b.Value / a.Value)
-			if z := math.Abs(moved) / math.Hypot(a.spread(), b.spread()); z > limit && math.Abs(math.Expm1(moved)) > worst.Value {
+			if z := math.Abs(moved) / math.Hypot(a.spread(), b.spread()); z > limit &&
+				math.Abs(math.Expm1(moved)) > worst.Value {
 				worst.Value = math.Abs(math.Expm1(moved))
-				worst.Detail = fmt.Sprintf("the same work took a different time: the sentinel's median latency was %s (start, middle, end)", strings.Join(said, ", "))
+				worst.Detail = fmt.Sprintf("the same work took a different time: the sentinel's median latency was %s (start, middle, end)",
+					strings.Join(said, ", "))
 			}
 		}
 	}
@@ -239,11 +259,13 @@ func drifted(d stats.Drift) []Reading {
 	v := math.Abs(d.Change)
 	r := Reading{
 		Value: v, Warn: 0.03, Fail: never,
-		Detail: fmt.Sprintf("the median latency changed by %s from the first trials to the last (p = %.2g)", words.Percent(v), d.P),
-		Try:    "find what changed (clocks, neighbours, the server's cache), then run again",
+		Detail: fmt.Sprintf("the median latency changed by %s from the first trials to the last (p = %.2g)",
+			words.Percent(v), d.P),
+		Try: "find what changed (clocks, neighbours, the server's cache), then run again",
 	}
 	if d.P >= driftShown {
-		r.Value, r.Detail = 0, fmt.Sprintf("no drift shown from the first trials to the last: %s, p = %.2g", words.Percent(v), d.P)
+		r.Value, r.Detail = 0, fmt.Sprintf("no drift shown from the first trials to the last: %s, p = %.2g",
+			words.Percent(v), d.P)
 	}
 	return []Reading{r}
 }
@@ -269,7 +291,8 @@ func TaintsAt(found []Finding, run Spot) validity.Taints {
 	var here []Finding
 	for _, f := range found {
 		for _, at := range f.places {
-			if at.spots == nil || slices.Contains(at.spots, run) || slices.Contains(at.spots, Spot{run.Cell, WholeCell}) {
+			if at.spots == nil || slices.Contains(at.spots, run) ||
+				slices.Contains(at.spots, Spot{run.Cell, WholeCell}) {
 				here = append(here, Finding{Check: f.Check, Taints: at.taints})
 			}
 		}
@@ -285,8 +308,9 @@ func mixedStamps(e *PlanEvidence) []Reading {
 	}
 	return []Reading{{
 		Value: float64(len(own)), Warn: 0, Fail: never, At: own,
-		Detail: fmt.Sprintf("arrival stamps are this program's in %s and the kernel's in %d", words.Count(len(own), "run"), len(kernel)),
-		So:     ": latencies of these runs cannot be compared with the others",
-		Try:    "measure the runs with the program's stamps again: --redo",
+		Detail: fmt.Sprintf("arrival stamps are this program's in %s and the kernel's in %d",
+			words.Count(len(own), "run"), len(kernel)),
+		So:  ": latencies of these runs cannot be compared with the others",
+		Try: "measure the runs with the program's stamps again: --redo",
 	}}
 }

@@ -44,7 +44,8 @@ func cacheHits(e *Evidence) []Reading {
 			return Reading{}, false
 		}
 		is := float64(p.Cached) / float64(p.Prompt)
-		said, try := words.Percent(low), "is the server's prefix cache on (--enable-prefix-caching), and large enough for the prefixes?"
+		said, try := words.Percent(low),
+			"is the server's prefix cache on (--enable-prefix-caching), and large enough for the prefixes?"
 		if high-low > 0.01 {
 			said += " to " + words.Percent(high)
 		}
@@ -53,8 +54,9 @@ func cacheHits(e *Evidence) []Reading {
 		}
 		return Reading{
 			Value: max(low-is, is-high, 0), Warn: 0.05, Fail: never,
-			Detail: fmt.Sprintf("%s of the prompt tokens came from the server's prefix cache, %s were declared", words.Percent(is), said),
-			So:     ": TTFT is not that of the declared reuse", Try: try,
+			Detail: fmt.Sprintf("%s of the prompt tokens came from the server's prefix cache, %s were declared",
+				words.Percent(is), said),
+			So: ": TTFT is not that of the declared reuse", Try: try,
 		}, true
 	})(e)
 }

@@ -35,7 +35,8 @@ func TestSentinelMoves(t *testing.T) {
 			t.Errorf("%s: finding %+v", c.name, got)
 			continue
 		}
-		if got != nil && (got.Verdict != c.want || math.Abs(got.Value-c.value) > 1e-9 || !strings.Contains(got.Detail, "100 ms")) {
+		if got != nil && (got.Verdict != c.want || math.Abs(got.Value-c.value) > 1e-9 || !strings.Contains(got.Detail,
+			"100 ms")) {
 			t.Errorf("%s: %s %v (%s), want %s %v", c.name, got.Verdict, got.Value, got.Detail, c.want, c.value)
 		}
 	}
@@ -66,7 +67,8 @@ func TestMixedStamps(t *testing.T) {
 				if said = f.Detail; f.Verdict != Degraded || len(f.Taints) == 0 {
 					t.Errorf("%v: %s, touches %v", c.stamps, f.Verdict, f.Taints)
 				}
-				own, kernel := TaintsAt([]Finding{f}, stamps["application"][0]), TaintsAt([]Finding{f}, stamps["kernel"][0])
+				own, kernel := TaintsAt([]Finding{f}, stamps["application"][0]),
+					TaintsAt([]Finding{f}, stamps["kernel"][0])
 				if own.Of("time_to_first_token", "p50").Check != "stamps" || len(kernel) > 0 {
 					t.Errorf("%v: of a run with stamps of its own it touches %v, of another %v", c.stamps, own, kernel)
 				}

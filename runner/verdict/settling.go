@@ -77,13 +77,17 @@ func settling(p *PhaseEvidence) (Reading, bool) {
 	if !ok || math.IsNaN(h) {
 		return Reading{}, false
 	}
-	said := fmt.Sprintf("the median latency of the second half is %s %s than that of the first", words.Percent(math.Abs(math.Expm1(h))), lower(h))
+	said := fmt.Sprintf("the median latency of the second half is %s %s than that of the first",
+		words.Percent(math.Abs(math.Expm1(h))), lower(h))
 	if cut := stats.MSER5(x); cut.Settled {
 		said += fmt.Sprintf("; MSER-5 would leave out the first %s", words.Percent(cut.Share))
 	} else {
 		said += "; by MSER-5 it never settled"
 	}
-	return Reading{Value: math.Expm1(h), Warn: never, Fail: never, Detail: said, Try: "several trials show whether this is usual"}, true
+	return Reading{
+		Value: math.Expm1(h), Warn: never, Fail: never, Detail: said,
+		Try: "several trials show whether this is usual",
+	}, true
 }
 
 func lower(h float64) string {
@@ -122,7 +126,8 @@ func tailSamples(p *PhaseEvidence) (Reading, bool) {
 	}
 	return Reading{
 		Value: math.Floor(n), Warn: never, Fail: never, Below: true,
-		Detail: fmt.Sprintf("%s, worth %.0f independent: %s%s", words.Count(int64(len(x)), "answer"), n, certified, next),
-		Try:    "more requests per run",
+		Detail: fmt.Sprintf("%s, worth %.0f independent: %s%s", words.Count(int64(len(x)), "answer"), n, certified,
+			next),
+		Try: "more requests per run",
 	}, true
 }

@@ -13,7 +13,10 @@ import (
 
 // phaseOf is a phase whose answers took these times, in order, one a second.
 func phaseOf(ms ...float64) *PhaseEvidence {
-	p := &PhaseEvidence{Result: loadgen.PhaseResult{Gauge: loadgen.Gauge{SteadyStart: record.None, SteadyEnd: record.None}}}
+	p := &PhaseEvidence{Result: loadgen.PhaseResult{Gauge: loadgen.Gauge{
+		SteadyStart: record.None,
+		SteadyEnd:   record.None,
+	}}}
 	for i, v := range ms {
 		p.answered = append(p.answered, answered{int64(i) * second, int64(i) * second, v})
 	}
@@ -37,7 +40,8 @@ func TestSettlingIsDescribed(t *testing.T) {
 	t.Parallel()
 	slowStart := append(noise("slow", 60, 200, 0.2), noise("rest", 240, 100, 0.2)...)
 	r, ok := settling(phaseOf(slowStart...))
-	if !ok || r.crossed() != Valid || !strings.Contains(r.Detail, "lower than that of the first; MSER-5 would leave out the first 21.7 %") {
+	if !ok || r.crossed() != Valid || !strings.Contains(r.Detail,
+		"lower than that of the first; MSER-5 would leave out the first 21.7 %") {
 		t.Errorf("%v %s %q", ok, r.crossed(), r.Detail)
 	}
 	ramp := phaseOf(slowStart...)

@@ -30,7 +30,8 @@ func (p *PhaseEvidence) skippedNotices() []Notice {
 			words = "due requests were not sent (" + why + ")"
 		}
 		if n > 0 {
-			out = append(out, Notice{"skipped." + why, fmt.Sprintf("%d %s; %d requests were sent", n, words, p.Result.Issued), float64(n)})
+			out = append(out, Notice{"skipped." + why, fmt.Sprintf("%d %s; %d requests were sent", n, words,
+				p.Result.Issued), float64(n)})
 		}
 	}
 	return out

@@ -36,7 +36,8 @@ func TestWhatWasNotSentIsTold(t *testing.T) {
 	}
 	for _, n := range told {
 		why := strings.TrimPrefix(n.ID, "skipped.")
-		if n.Size != float64(skipped[why]) || !strings.HasSuffix(n.Text, "; 77 requests were sent") || !strings.Contains(n.Text, skippedWords[why]) {
+		if n.Size != float64(skipped[why]) || !strings.HasSuffix(n.Text, "; 77 requests were sent") ||
+			!strings.Contains(n.Text, skippedWords[why]) {
 			t.Errorf("%s: %v %q", n.ID, n.Size, n.Text)
 		}
 	}

@@ -62,14 +62,15 @@ type Reading struct {
 	Value, Warn, Fail float64
 	Unit              string // "" is the check's
 	Below             bool
-	Detail            string   // the fact, as true of a clean run
-	So                string   // what follows when it is not clean
-	Try               string   // what to do about it
-	Touches           []string // the metrics in doubt, or single statistics of them ("inter_token_latency.p90"); nil for the check's
-	At                []Spot   // the runs of the plan in which they are; nil for all
-	Mild              bool     // it marks the metrics and leaves the verdict alone
-	Told              bool     // its words say why: nothing else that was seen explains it
-	asked             bool     // the experiment set the limit: it counts whatever the kind
+	Detail            string // the fact, as true of a clean run
+	So                string // what follows when it is not clean
+	Try               string // what to do about it
+	// the metrics in doubt, or single statistics of them ("inter_token_latency.p90"); nil for the check's
+	Touches []string
+	At      []Spot // the runs of the plan in which they are; nil for all
+	Mild    bool   // it marks the metrics and leaves the verdict alone
+	Told    bool   // its words say why: nothing else that was seen explains it
+	asked   bool   // the experiment set the limit: it counts whatever the kind
 }
 
 // crossed places the value among its limits.
@@ -188,7 +189,10 @@ func finding(c Check, readings []Reading) Finding {
 		vb, _ := c.gives(b)
 		return cmp.Or(cmp.Compare(va, vb), cmp.Compare(a.crossed(), b.crossed()), cmp.Compare(a.past(), b.past()))
 	})
-	f := Finding{Check: c.ID, Kind: c.Kind, Value: r.Value, Unit: cmp.Or(r.Unit, c.Unit), Detail: r.Detail, told: r.Told}
+	f := Finding{
+		Check: c.ID, Kind: c.Kind, Value: r.Value, Unit: cmp.Or(r.Unit, c.Unit), Detail: r.Detail,
+		told: r.Told,
+	}
 	f.Verdict, f.Noted = c.gives(r)
 	if r.crossed() > Valid {
 		f.Detail, f.Try = r.Detail+r.So, r.Try
@@ -317,12 +321,19 @@ func (c Check) Marks() string {
 func Explain(id string) (Check, bool) {
 	for _, c := range checks() {
 		if c.ID == id {
-			return Check{ID: c.ID, Kind: c.Kind, Unit: c.Unit, Doc: c.Doc, Reads: c.Reads, Limits: c.Limits, Try: c.Try, Touches: c.Touches}, true
+			return Check{
+				ID: c.ID, Kind: c.Kind, Unit: c.Unit, Doc: c.Doc, Reads: c.Reads, Limits: c.Limits, Try: c.Try,
+				Touches: c.Touches,
+			}, true
 		}
 	}
 	for _, c := range planChecks {
 		if c.ID == id {
-			return Check{ID: c.ID, Kind: c.Kind, Unit: c.Unit, Doc: c.Doc, Reads: "the runs of the plan, when all are done", Limits: c.Limits, Try: c.Try, Touches: c.Touches}, true
+			return Check{
+					ID: c.ID, Kind: c.Kind, Unit: c.Unit, Doc: c.Doc,
+					Reads: "the runs of the plan, when all are done", Limits: c.Limits, Try: c.Try, Touches: c.Touches,
+				},
+				true
 		}
 	}
 	return Check{}, false

@@ -48,7 +48,8 @@ func TestReadingsTouchTheirOwn(t *testing.T) {
 		return Reading{Value: v, Warn: 0.02, Fail: 0.1, Detail: tag, Touches: []string{tag}}
 	}
 	f := finding(Check{ID: "x", Kind: Harm}, []Reading{reading(0.01, "a"), reading(0.05, "b"), reading(0.5, "c.p90")})
-	if f.Verdict != Invalid || f.Detail != "c.p90" || len(f.Taints) != 2 || f.Taints["b"] != validity.Doubtful || f.Taints["c.p90"] != validity.Wrong {
+	if f.Verdict != Invalid || f.Detail != "c.p90" || len(f.Taints) != 2 || f.Taints["b"] != validity.Doubtful ||
+		f.Taints["c.p90"] != validity.Wrong {
 		t.Errorf("%+v", f)
 	}
 	w := finding(Check{ID: "x", Kind: Workload}, []Reading{reading(0.5, "c")})
@@ -72,7 +73,11 @@ func TestLateSendingOfFewRequests(t *testing.T) {
 	}
 	f := w.judge(nil)["dispatch_lateness"]
 	taints := Taints([]Finding{f})
-	for _, name := range [][2]string{{"request_latency_from_intended", "p50"}, {"request_latency_from_intended", "p99"}, {"good_request_fraction", "avg"}} {
+	for _, name := range [][2]string{
+		{"request_latency_from_intended", "p50"},
+		{"request_latency_from_intended", "p99"},
+		{"good_request_fraction", "avg"},
+	} {
 		if got := taints.Of(name[0], name[1]).Level; got != validity.Doubtful {
 			t.Errorf("%v is %q, want doubtful", name, got)
 		}

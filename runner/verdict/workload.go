@@ -19,82 +19,103 @@ import (
 // asked. They never make a run INVALID: its numbers are right, of another thing.
 var workloads = []Check{
 	{
-		ID: "errors", Limits: "DEGRADED above 0.001", Try: "the server's log; the table requests has each error_message",
+		ID: "errors", Limits: "DEGRADED above 0.001",
+		Try:  "the server's log; the table requests has each error_message",
 		Kind: Workload, Unit: "ratio", Touches: []string{answers}, Reads: "how requests ended",
 		Doc:  "share of requests that failed at the server",
 		Read: perPhase(errorShare),
 	},
 	{
-		ID: "censored", Limits: "DEGRADED above 0.02", Try: "a grace period longer than the longest answer (--benchmark-grace-period), or a longer run",
-		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Reads: "ages of requests that the end of the phase cut off",
-		Doc:  "how wrong a percentile can be because requests were cut off: the range between counting them at their age and as never answered",
-		Read: perPhases(censored),
+		ID: "censored", Limits: "DEGRADED above 0.02",
+		Try:  "a grace period longer than the longest answer (--benchmark-grace-period), or a longer run",
+		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...),
+		Reads: "ages of requests that the end of the phase cut off",
+		Doc:   "how wrong a percentile can be because requests were cut off: the range between counting them at their age and as never answered",
+		Read:  perPhases(censored),
 	},
 	{
-		ID: "admission_wait", Limits: "DEGRADED above 0.01", Try: "raise concurrency, or use the latencies from schedule",
-		Kind: Workload, Unit: "ratio", Of: openLoops, Touches: slices.Concat(rates, outcomes, firstToken, wholeAnswer), Reads: "admitted and intended stamps",
-		Doc:  "share of due requests that waited more than 1 ms for a slot (turns of users: for the answer before them), as in a closed loop",
-		Read: perPhase(admissionWait),
+		ID: "admission_wait", Limits: "DEGRADED above 0.01",
+		Try:  "raise concurrency, or use the latencies from schedule",
+		Kind: Workload, Unit: "ratio", Of: openLoops, Touches: slices.Concat(rates, outcomes, firstToken, wholeAnswer),
+		Reads: "admitted and intended stamps",
+		Doc:   "share of due requests that waited more than 1 ms for a slot (turns of users: for the answer before them), as in a closed loop",
+		Read:  perPhase(admissionWait),
 	},
 	{
 		ID: validity.Backlog, Limits: "DEGRADED above 0.095, and above what chance explains", Try: keepUpTry,
-		Kind: Workload, Unit: "ratio", Of: openLoops, Touches: overloaded, Reads: "when requests were due and when they ended",
-		Doc:  "open loop at a constant rate: share of requests that were waiting when the last one was due, beyond what the early answers explain; over trials the mean decides",
-		Read: perPhase(backlog),
+		Kind: Workload, Unit: "ratio", Of: openLoops, Touches: overloaded,
+		Reads: "when requests were due and when they ended",
+		Doc:   "open loop at a constant rate: share of requests that were waiting when the last one was due, beyond what the early answers explain; over trials the mean decides",
+		Read:  perPhase(backlog),
 	},
 	{
-		ID: "tokens", Limits: "DEGRADED above 0", Try: "name the model's tokenizer (--tokenizer), or --tokenizer builtin to accept it",
+		ID: "tokens", Limits: "DEGRADED above 0",
+		Try:  "name the model's tokenizer (--tokenizer), or --tokenizer builtin to accept it",
 		Kind: Workload, Unit: "level", Touches: tokenCounts, Reads: "the tokenizer, and whether the server counts",
 		Doc:  "1 if tokens were counted neither with the model's tokenizer nor by the server",
 		Read: tokens,
 	},
 	{
-		ID: "osl_honoured", Limits: "DEGRADED above 0.05", Try: "make the server ignore its end token: extra: {ignore_eos: true}, or min_tokens",
-		Kind: Workload, Unit: "ratio", Touches: append(tokenCounts, wholeAnswer...), Reads: "the server's own counts of output tokens",
-		Doc:  "share of answers whose length, by the server's count, differs from the requested one by more than 5 % (at most 50 tokens)",
-		Read: oslHonoured,
+		ID: "osl_honoured", Limits: "DEGRADED above 0.05",
+		Try:  "make the server ignore its end token: extra: {ignore_eos: true}, or min_tokens",
+		Kind: Workload, Unit: "ratio", Touches: append(tokenCounts, wholeAnswer...),
+		Reads: "the server's own counts of output tokens",
+		Doc:   "share of answers whose length, by the server's count, differs from the requested one by more than 5 % (at most 50 tokens)",
+		Read:  oslHonoured,
 	},
 	{
-		ID: "streamed", Limits: "DEGRADED above 0", Try: "leave out --streaming, or find what keeps the server from streaming (a proxy that buffers, stream: false in the body)",
-		Kind: Workload, Unit: "ratio", Of: streams, Touches: append(firstToken, gaps...), Reads: "whether an answer came as a stream",
-		Doc:  "share of answers that came in one piece although streaming was requested; their time to first token is that of the whole answer",
-		Read: streamed,
+		ID: "streamed", Limits: "DEGRADED above 0",
+		Try:  "leave out --streaming, or find what keeps the server from streaming (a proxy that buffers, stream: false in the body)",
+		Kind: Workload, Unit: "ratio", Of: streams, Touches: append(firstToken, gaps...),
+		Reads: "whether an answer came as a stream",
+		Doc:   "share of answers that came in one piece although streaming was requested; their time to first token is that of the whole answer",
+		Read:  streamed,
 	},
 	{
-		ID: "held_open", Limits: "DEGRADED above 0.1", Try: "find what keeps the answers open: the server, or a proxy before it",
-		Kind: Workload, Unit: "ratio", Of: closedLoops, Touches: rates, Reads: "when the last content came and when the answer ended",
-		Doc:  "closed loop: how long answers were kept open after their last content, as a share of the mean latency: their slots wait for the end",
-		Read: perPhase(heldOpen),
+		ID: "held_open", Limits: "DEGRADED above 0.1",
+		Try:  "find what keeps the answers open: the server, or a proxy before it",
+		Kind: Workload, Unit: "ratio", Of: closedLoops, Touches: rates,
+		Reads: "when the last content came and when the answer ended",
+		Doc:   "closed loop: how long answers were kept open after their last content, as a share of the mean latency: their slots wait for the end",
+		Read:  perPhase(heldOpen),
 	},
 	{
-		ID: "resent", Limits: "DEGRADED above 0.01", Try: "--connection-reuse-strategy never, or a longer keep-alive timeout of the server",
+		ID: "resent", Limits: "DEGRADED above 0.01",
+		Try:  "--connection-reuse-strategy never, or a longer keep-alive timeout of the server",
 		Kind: Workload, Unit: "ratio", Touches: all, Reads: "requests that were sent once more",
 		Doc:  "share of requests that were sent again, because the server closed the connection after it had received them; it may have worked on them twice",
 		Read: perPhase(resentShare),
 	},
 	{
-		ID: "prefix_cache", Limits: "DEGRADED above 0.05", Try: "more dataset entries, or cache_bust for prompts from a file",
-		Kind: Workload, Unit: "ratio", Touches: firstToken, Reads: "the server's own counts of tokens and of cached ones",
-		Doc:  "share of prompt tokens that the server took from its prefix cache, where none was asked for; the chat template and a system prompt, which any prompt shares, and the earlier turns of a conversation with their answers are left out",
-		Read: prefixCache,
+		ID: "prefix_cache", Limits: "DEGRADED above 0.05",
+		Try:  "more dataset entries, or cache_bust for prompts from a file",
+		Kind: Workload, Unit: "ratio", Touches: firstToken,
+		Reads: "the server's own counts of tokens and of cached ones",
+		Doc:   "share of prompt tokens that the server took from its prefix cache, where none was asked for; the chat template and a system prompt, which any prompt shares, and the earlier turns of a conversation with their answers are left out",
+		Read:  prefixCache,
 	},
 	{
-		ID: "cache_hits", Limits: "DEGRADED above 0.05", Try: "more entries, or a server whose cache is on and large enough",
-		Kind: Workload, Unit: "ratio", Touches: firstToken, Reads: "the server's own counts of cached tokens, and the prefixes that the data set declares",
-		Doc:  "difference between the share of prompt tokens from the server's prefix cache and the declared share (prefix_prompts: hit_rate, or a pool)",
-		Read: cacheHits,
+		ID: "cache_hits", Limits: "DEGRADED above 0.05",
+		Try:  "more entries, or a server whose cache is on and large enough",
+		Kind: Workload, Unit: "ratio", Touches: firstToken,
+		Reads: "the server's own counts of cached tokens, and the prefixes that the data set declares",
+		Doc:   "difference between the share of prompt tokens from the server's prefix cache and the declared share (prefix_prompts: hit_rate, or a pool)",
+		Read:  cacheHits,
 	},
 	{
-		ID: "dimensions", Limits: "DEGRADED above 0", Try: "ask each server which model it has; if the lengths are wanted, declare it: verdict: {dimensions: {warn: 1}}",
+		ID: "dimensions", Limits: "DEGRADED above 0",
+		Try:  "ask each server which model it has; if the lengths are wanted, declare it: verdict: {dimensions: {warn: 1}}",
 		Kind: Workload, Unit: "ratio", Touches: all, Reads: "the lengths of the vectors in the answers",
 		Doc:  "share of answers whose vectors differ in length from most others; one model gives one length",
 		Read: perPhase(dimensions),
 	},
 	{
-		ID: "identity", Limits: "DEGRADED above 0", Try: "find out who restarted or replaced the server, then run again",
-		Kind: Workload, Unit: "level", Touches: all, Reads: "what the server lists before and after, and the model named in each answer",
-		Doc:  "models and Server header at the start and at the end, and the model that answers name: 0 the same, 1 changed, 2 another model",
-		Read: identity,
+		ID: "identity", Limits: "DEGRADED above 0",
+		Try:  "find out who restarted or replaced the server, then run again",
+		Kind: Workload, Unit: "level", Touches: all,
+		Reads: "what the server lists before and after, and the model named in each answer",
+		Doc:   "models and Server header at the start and at the end, and the model that answers name: 0 the same, 1 changed, 2 another model",
+		Read:  identity,
 	},
 }
 
@@ -106,7 +127,8 @@ func errorShare(p *PhaseEvidence) (Reading, bool) {
 	failed := p.Failed - p.ClientFaults
 	said := fmt.Sprintf("%d of %s failed", failed, words.Count(n, "request"))
 	if failed > 0 {
-		kinds := slices.DeleteFunc(p.Errors.Frequent(MaxKinds), func(e ErrorCount) bool { return strings.HasPrefix(e.Kind, string(record.Client)) })
+		kinds := slices.DeleteFunc(p.Errors.Frequent(MaxKinds),
+			func(e ErrorCount) bool { return strings.HasPrefix(e.Kind, string(record.Client)) })
 		said += ": " + MostFrequent(kinds)
 	}
 	return Reading{
@@ -135,15 +157,17 @@ func censored(p *PhaseEvidence) []Reading {
 		Try:    "a grace period longer than the longest answer (--benchmark-grace-period), or a longer run",
 	}}
 	for _, c := range percentiles {
-		plain, at := stats.Quantile(p.Latency, c.q), c.q/(1-share) // the place among the answered ones when the others never end
+		// the place among the answered ones when the others never end
+		plain, at := stats.Quantile(p.Latency, c.q), c.q/(1-share)
 		bottom, top := stats.Quantile(low, c.q), math.Inf(1)
 		if at <= 1 {
 			top = stats.Quantile(p.Latency, at)
 		}
 		r := Reading{
 			Value: 1, Warn: harmDoubted, Fail: never, Touches: append(c.of(touched...), statsOf(means, touched)...),
-			Detail: fmt.Sprintf("%d of %s were cut off by the end of the phase", p.Cut, words.Count(p.OK+p.Cut, "request")),
-			Try:    "a grace period longer than the longest answer (--benchmark-grace-period), or a longer run",
+			Detail: fmt.Sprintf("%d of %s were cut off by the end of the phase", p.Cut,
+				words.Count(p.OK+p.Cut, "request")),
+			Try: "a grace period longer than the longest answer (--benchmark-grace-period), or a longer run",
 		}
 		if top > 0 && !math.IsInf(top, 1) {
 			r.Value = max(0, top-min(bottom, plain)) / top
@@ -151,7 +175,8 @@ func censored(p *PhaseEvidence) []Reading {
 		if math.IsInf(top, 1) {
 			r.So = atLeast(c.name, bottom, plain)
 		} else {
-			r.So = fmt.Sprintf(": request latency %s lies between %s and %s", c.name, words.Millis(min(bottom, plain)), words.Millis(top))
+			r.So = fmt.Sprintf(": request latency %s lies between %s and %s", c.name, words.Millis(min(bottom, plain)),
+				words.Millis(top))
 		}
 		out = append(out, r)
 	}
@@ -167,7 +192,8 @@ func (p *PhaseEvidence) cacheEffect() string {
 	if len(p.TTFTCached) < fewestCached || len(p.TTFTNew) < fewestCached {
 		return ": TTFT is better than for new prompts"
 	}
-	return fmt.Sprintf(": TTFT p50 is %s for prompts that were cached by half and more, and %s for the others", words.Millis(median(p.TTFTCached)), words.Millis(median(p.TTFTNew)))
+	return fmt.Sprintf(": TTFT p50 is %s for prompts that were cached by half and more, and %s for the others",
+		words.Millis(median(p.TTFTCached)), words.Millis(median(p.TTFTNew)))
 }
 
 // atLeast says what is known of a percentile that has no upper bound.
@@ -293,7 +319,8 @@ func prefixCache(e *Evidence) []Reading {
 		}
 		v, beside := float64(p.Unasked)/float64(p.Prompt), ""
 		if explained := p.Cached - p.Unasked; explained > 0 {
-			beside = fmt.Sprintf(", beside the %s that conversations have in common with their earlier turns and with a system prompt", words.Percent(float64(explained)/float64(p.Prompt)))
+			beside = fmt.Sprintf(", beside the %s that conversations have in common with their earlier turns and with a system prompt",
+				words.Percent(float64(explained)/float64(p.Prompt)))
 		}
 		return Reading{
 			Value: v, Warn: 0.05, Fail: never,
@@ -310,9 +337,13 @@ func streamed(e *Evidence) []Reading {
 		return nil
 	}
 	return perPhase(func(p *PhaseEvidence) (Reading, bool) {
-		r := Reading{Value: float64(p.whole) / float64(max(p.OK, 1)), Warn: 0, Fail: never, Detail: "every answer came as a stream"}
+		r := Reading{
+			Value: float64(p.whole) / float64(max(p.OK, 1)), Warn: 0,
+			Fail: never, Detail: "every answer came as a stream",
+		}
 		if p.whole > 0 {
-			r.Detail = fmt.Sprintf("the server did not stream: %d of %s came in one piece", p.whole, words.Count(p.OK, "answer"))
+			r.Detail = fmt.Sprintf("the server did not stream: %d of %s came in one piece", p.whole,
+				words.Count(p.OK, "answer"))
 			r.So = ": their time to first token is that of the whole answer"
 			r.Try = "leave out --streaming, or find what keeps the server from streaming (a proxy that buffers, stream: false in the body)"
 		}
@@ -346,8 +377,9 @@ func resentShare(p *PhaseEvidence) (Reading, bool) {
 	}
 	return Reading{
 		Value: float64(p.resentRead) / float64(max(n, 1)), Warn: 0.01, Fail: never,
-		Detail: fmt.Sprintf("%d of %s were sent again, because the server closed the connection instead of answering", p.resentRead, words.Count(n, "request")),
-		So:     ": it may have worked on them twice",
-		Try:    "--connection-reuse-strategy never, or a longer keep-alive timeout of the server",
+		Detail: fmt.Sprintf("%d of %s were sent again, because the server closed the connection instead of answering",
+			p.resentRead, words.Count(n, "request")),
+		So:  ": it may have worked on them twice",
+		Try: "--connection-reuse-strategy never, or a longer keep-alive timeout of the server",
 	}, true
 }

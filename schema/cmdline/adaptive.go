@@ -20,11 +20,14 @@ func (l *Line) adaptive() diag.Errors {
 		return l.searchesNothing(sw, recipe)
 	}
 	if name := recipe.Get("name"); name != nil {
-		return source.Mistake(cmp.Or(sw.Get("search_space"), name).Origin, "sweep.search_space", "cannot be combined with a recipe, which defines the sweep", "drop one of them")
+		return source.Mistake(cmp.Or(sw.Get("search_space"), name).Origin, "sweep.search_space",
+			"cannot be combined with a recipe, which defines the sweep", "drop one of them")
 	}
 	objective := source.ObjectNode(sw.Origin)
 	for _, of := range []struct{ flag, name, usual string }{
-		{"search_metric", "metric", "output_token_throughput"}, {"search_stat", "stat", "avg"}, {"search_direction", "direction", "maximize"},
+		{"search_metric", "metric", "output_token_throughput"},
+		{"search_stat", "stat", "avg"},
+		{"search_direction", "direction", "maximize"},
 	} {
 		f, said := recipe.Pop(of.flag)
 		if !said {
@@ -52,13 +55,16 @@ func (l *Line) searchesNothing(sw, recipe *source.Node) diag.Errors {
 		switch {
 		case n == nil:
 		case named:
-			return source.Mistake(n.Origin, "sweep.recipe."+name, "cannot be combined with a recipe, which defines the sweep", "drop one of them")
+			return source.Mistake(n.Origin, "sweep.recipe."+name,
+				"cannot be combined with a recipe, which defines the sweep", "drop one of them")
 		default:
-			return source.Mistake(n.Origin, "sweep.recipe."+name, "needs a setting that is searched", "such as --search-space concurrency:1,64:int")
+			return source.Mistake(n.Origin, "sweep.recipe."+name, "needs a setting that is searched",
+				"such as --search-space concurrency:1,64:int")
 		}
 	}
 	for _, name := range []string{"sla_filters", "sla_tiers"} {
-		if n := sw.Get(name); n != nil && n.Origin.Source == source.ByFlag && !named && len(l.Axes.All) == 0 && sw.Get("type") == nil {
+		if n := sw.Get(name); n != nil && n.Origin.Source == source.ByFlag && !named &&
+			len(l.Axes.All) == 0 && sw.Get("type") == nil {
 			l.ineffective(n, "without a search (--search-space, --search-recipe) or a sweep")
 			sw.Pop(name)
 		}
@@ -71,11 +77,15 @@ func (l *Line) searchesNothing(sw, recipe *source.Node) diag.Errors {
 func (l *Line) warmProbes() {
 	n := l.Root.At("sweep.sla_warmup_seconds")
 	phases, p := l.Root.At("benchmark.phases"), l.Root.At(fields.PhasePath)
-	if n == nil || p == nil || phases == nil || phases.Kind != source.List || l.Root.At("benchmark.phases.warmup") != nil || !(source.NumberOf(n.Value) > 0) {
+	if n == nil || p == nil || phases == nil || phases.Kind != source.List ||
+		l.Root.At("benchmark.phases.warmup") != nil || !(source.NumberOf(n.Value) > 0) {
 		return
 	}
 	w := p.Clone()
-	for _, name := range []string{"requests", "sessions", "grace_period", "cancellation", "failed_request_threshold", "kind"} {
+	for _, name := range []string{
+		"requests", "sessions", "grace_period", "cancellation", "failed_request_threshold",
+		"kind",
+	} {
 		w.Pop(name)
 	}
 	at := source.Because(source.Follows, "sla_warmup_seconds is given")

@@ -97,7 +97,8 @@ func (l *Line) uncompare() {
 	axis := c.Get("axis")
 	if name, ok := axis.Value.(string); ok && l.Axes.Lost(fields.Canonical(name)) {
 		l.Root.Pop("compare")
-		l.Notes = append(l.Notes, fmt.Sprintf("%s: compare is left out: the command line gives %s one value", axis.Origin.Where, name))
+		l.Notes = append(l.Notes, fmt.Sprintf("%s: compare is left out: the command line gives %s one value",
+			axis.Origin.Where, name))
 	}
 }
 

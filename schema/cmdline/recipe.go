@@ -39,7 +39,8 @@ func recipes() []recipe {
 	return []recipe{
 		{
 			name: "concurrency-ramp", expand: concurrencyRamp, plots: true,
-			settings: append([]string{"degradation_threshold", "degradation_metric_tag", "degradation_stat"}, concurrency...),
+			settings: append([]string{"degradation_threshold", "degradation_metric_tag", "degradation_stat"},
+				concurrency...),
 		},
 		{
 			name: "prefill-ttft-curve", needs: "the time to first token", expand: prefillCurve, plots: true,
@@ -59,15 +60,18 @@ func recipes() []recipe {
 		},
 		{
 			name: "max-throughput-itl-sla", needs: "the time between tokens", expand: maxThroughput, searches: true,
-			settings: append([]string{"itl_sla_ms", "tpot_sla_ms"}, concurrency[:2]...), limits: []string{"itl_sla_ms|tpot_sla_ms"},
+			settings: append([]string{"itl_sla_ms", "tpot_sla_ms"}, concurrency[:2]...),
+			limits:   []string{"itl_sla_ms|tpot_sla_ms"},
 		},
 		{
 			name: "max-concurrency-under-sla", expand: maxConcurrency, searches: true,
-			settings: slices.Concat([]string{"style"}, limits, concurrency), limits: []string{"ttft_sla_ms|itl_sla_ms|tpot_sla_ms|e2e_sla_ms|error_rate_sla|search_sla"},
+			settings: slices.Concat([]string{"style"}, limits, concurrency),
+			limits:   []string{"ttft_sla_ms|itl_sla_ms|tpot_sla_ms|e2e_sla_ms|error_rate_sla|search_sla"},
 		},
 		{
 			name: "max-goodput-under-slo", needs: "the time to first token", expand: maxGoodput, searches: true,
-			settings: slices.Concat([]string{"slo_attainment_fraction"}, limits[:4], concurrency[:2]), limits: []string{"ttft_sla_ms", "itl_sla_ms|tpot_sla_ms", "e2e_sla_ms"},
+			settings: slices.Concat([]string{"slo_attainment_fraction"}, limits[:4], concurrency[:2]),
+			limits:   []string{"ttft_sla_ms", "itl_sla_ms|tpot_sla_ms", "e2e_sla_ms"},
 		},
 	}
 }
@@ -98,7 +102,8 @@ func (l *Line) expandRecipe() diag.Errors {
 		}
 		names = append(names, r.name)
 	}
-	return source.Mistake(name.Origin, "sweep.recipe.name", fmt.Sprintf("unknown recipe %q", name.Text()), cmp.Or(suggest.Hint(name.Text(), names), "one of "+strings.Join(names, ", ")))
+	return source.Mistake(name.Origin, "sweep.recipe.name", fmt.Sprintf("unknown recipe %q", name.Text()),
+		cmp.Or(suggest.Hint(name.Text(), names), "one of "+strings.Join(names, ", ")))
 }
 
 func (l *Line) useRecipe(r recipe, sw, block *source.Node) diag.Errors {
@@ -143,12 +148,16 @@ func (l *Line) recipeNeeds(r recipe, sw, block *source.Node) (bad diag.Errors) {
 	say := func(message, hint string) {
 		bad = append(bad, source.Mistake(at, "sweep.recipe", r.name+" "+message, hint)...)
 	}
-	if streaming := l.Root.At("benchmark.endpoint.streaming"); r.needs != "" && (streaming == nil || streaming.Value != true) {
+	if streaming := l.Root.At("benchmark.endpoint.streaming"); r.needs != "" &&
+		(streaming == nil || streaming.Value != true) {
 		say("measures "+r.needs+": the endpoint must stream", "add --streaming")
 	}
 	for _, any := range r.limits {
 		words := strings.Split(any, "|")
-		if !slices.ContainsFunc(words, func(w string) bool { return block.Get(w) != nil || w == "search_sla" && sw.Get("sla_filters") != nil }) {
+		if !slices.ContainsFunc(words, func(w string) bool {
+			return block.Get(w) != nil ||
+				w == "search_sla" && sw.Get("sla_filters") != nil
+		}) {
 			for i, w := range words {
 				words[i] = "--" + strings.ReplaceAll(w, "_", "-")
 			}
@@ -156,7 +165,8 @@ func (l *Line) recipeNeeds(r recipe, sw, block *source.Node) (bad diag.Errors) {
 		}
 	}
 	if itl, tpot := block.Get("itl_sla_ms"), block.Get("tpot_sla_ms"); itl != nil && tpot != nil && r.searches {
-		say("takes one limit: "+cmp.Or(itl.Origin.Where, "itl_sla_ms")+" and "+cmp.Or(tpot.Origin.Where, "tpot_sla_ms")+" mean the same", "drop one of them")
+		say("takes one limit: "+cmp.Or(itl.Origin.Where, "itl_sla_ms")+" and "+cmp.Or(tpot.Origin.Where,
+			"tpot_sla_ms")+" mean the same", "drop one of them")
 	}
 	for _, f := range sw.Fields {
 		switch {
@@ -164,12 +174,14 @@ func (l *Line) recipeNeeds(r recipe, sw, block *source.Node) (bad diag.Errors) {
 			l.ineffective(f.Value, "with --search-recipe "+r.name)
 			defer sw.Pop(f.Name)
 		case slices.Contains([]string{"parameters", "runs"}, f.Name):
-			say("defines the sweep: "+cmp.Or(f.Value.Origin.Where, f.Name)+" cannot be combined with it", "drop one of them")
+			say("defines the sweep: "+cmp.Or(f.Value.Origin.Where, f.Name)+" cannot be combined with it",
+				"drop one of them")
 		}
 	}
 	for _, a := range l.Axes.All {
 		if r.name != "pareto-sweep" || fields.Canonical(concurrencyPath) != a.Path {
-			say("defines the sweep: the list of "+cmp.Or(a.Origin.Where, a.Path)+" cannot be combined with it", "drop one of them")
+			say("defines the sweep: the list of "+cmp.Or(a.Origin.Where, a.Path)+" cannot be combined with it",
+				"drop one of them")
 		}
 	}
 	return bad
@@ -182,9 +194,13 @@ func concurrencyRamp(_ recipe, l *Line, sw *source.Node) diag.Errors {
 	if n := block.Get("degradation_threshold"); n != nil {
 		threshold = n
 	}
-	l.postProcess(sw, "degradation_knee_detect", "degradation_knee.json", source.Field{Name: "metric_tag", Value: source.TextNode(cmp.Or(block.Get("degradation_metric_tag").Text(), "request_latency"), at)},
+	l.postProcess(sw, "degradation_knee_detect", "degradation_knee.json", source.Field{
+		Name:  "metric_tag",
+		Value: source.TextNode(cmp.Or(block.Get("degradation_metric_tag").Text(), "request_latency"), at),
+	},
 		source.Field{Name: "stat", Value: source.TextNode(cmp.Or(block.Get("degradation_stat").Text(), "p99"), at)},
-		source.Field{Name: "swept_param", Value: source.TextNode(concurrencyPath, at)}, source.Field{Name: "threshold_pct", Value: threshold})
+		source.Field{Name: "swept_param", Value: source.TextNode(concurrencyPath, at)},
+		source.Field{Name: "threshold_pct", Value: threshold})
 	return l.recipeAxis(sw, concurrencyPath, "concurrency", 1, 1000, 8)
 }
 
@@ -210,7 +226,8 @@ func (l *Line) curveOf(sw *source.Node, handler, file, tag string, params ...sou
 // prefillCurve is 8 input lengths from 256 to 32768, one request at a time.
 func prefillCurve(r recipe, l *Line, sw *source.Node) diag.Errors {
 	at := sw.At("recipe.name").Origin
-	l.curveOf(sw, "ttft_curve_fit", "prefill_curve.json", "time_to_first_token", source.Field{Name: "swept_param", Value: source.TextNode(islPath, at)})
+	l.curveOf(sw, "ttft_curve_fit", "prefill_curve.json", "time_to_first_token",
+		source.Field{Name: "swept_param", Value: source.TextNode(islPath, at)})
 	l.recipeValues(sw, concurrencyPath, []any{int64(1)})
 	return l.recipeAxis(sw, islPath, "isl", 256, 32768, 8)
 }
@@ -220,7 +237,8 @@ func prefillCurve(r recipe, l *Line, sw *source.Node) diag.Errors {
 func decodeCurve(_ recipe, l *Line, sw *source.Node) diag.Errors {
 	at := sw.At("recipe.name").Origin
 	l.curveOf(sw, "itl_surface_fit", "decode_itl_surface.json", "inter_token_latency",
-		source.Field{Name: "concurrency_param", Value: source.TextNode(concurrencyPath, at)}, source.Field{Name: "osl_param", Value: source.TextNode(oslPath, at)})
+		source.Field{Name: "concurrency_param", Value: source.TextNode(concurrencyPath, at)},
+		source.Field{Name: "osl_param", Value: source.TextNode(oslPath, at)})
 	bad := l.recipeAxis(sw, concurrencyPath, "concurrency", 1, 200, 6)
 	return append(bad, l.recipeAxis(sw, oslPath, "osl", 64, 1024, 4)...)
 }
@@ -241,10 +259,12 @@ func (l *Line) recipeAxis(sw *source.Node, path, name string, lo, hi, steps int6
 				at = n.Origin
 			}
 		}
-		return source.Mistake(at, "sweep.recipe."+name+"_min", fmt.Sprintf("%d is not below %d, the largest %s", lo, hi, name), "")
+		return source.Mistake(at, "sweep.recipe."+name+"_min",
+			fmt.Sprintf("%d is not below %d, the largest %s", lo, hi, name), "")
 	}
 	if steps > maxRecipeSteps {
-		return source.Mistake(block.Get(name+"_steps").Origin, "sweep.recipe."+name+"_steps", fmt.Sprintf("%d cells; at most %d", steps, maxRecipeSteps), "take fewer steps")
+		return source.Mistake(block.Get(name+"_steps").Origin, "sweep.recipe."+name+"_steps",
+			fmt.Sprintf("%d cells; at most %d", steps, maxRecipeSteps), "take fewer steps")
 	}
 	var values []any
 	for i := range steps {
@@ -291,7 +311,8 @@ func paretoSweep(r recipe, l *Line, sw *source.Node) diag.Errors {
 		levels = []any{a.Value.Plain()}
 	}
 	if len(shapes)*len(levels) < 2 {
-		return source.Mistake(pairs.Origin, "sweep.recipe", r.name+" needs more than one cell", "give several pairs, or a list to --concurrency")
+		return source.Mistake(pairs.Origin, "sweep.recipe", r.name+" needs more than one cell",
+			"give several pairs, or a list to --concurrency")
 	}
 	at := sw.At("recipe.name").Origin
 	runs := &source.Node{Kind: source.List, Origin: at}
@@ -309,8 +330,11 @@ func paretoSweep(r recipe, l *Line, sw *source.Node) diag.Errors {
 func paretoRun(root *source.Node, s [2]int64, level any, at source.Origin) *source.Node {
 	dataset, phase := root.At("benchmark.datasets.0.name"), root.At(fields.PhasePath+".name")
 	body := map[string]any{
-		"datasets": []any{map[string]any{"name": cmp.Or(dataset.Text(), "main"), "prompts": map[string]any{"isl": s[0], "osl": s[1]}}},
-		"phases":   []any{map[string]any{"name": cmp.Or(phase.Text(), "profiling"), "concurrency": level}},
+		"datasets": []any{map[string]any{
+			"name":    cmp.Or(dataset.Text(), "main"),
+			"prompts": map[string]any{"isl": s[0], "osl": s[1]},
+		}},
+		"phases": []any{map[string]any{"name": cmp.Or(phase.Text(), "profiling"), "concurrency": level}},
 	}
 	run, values := source.ObjectNode(at), source.ObjectNode(at)
 	values.Put("isl", source.LeafNode(s[0], at))

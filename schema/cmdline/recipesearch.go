@@ -9,12 +9,16 @@ import (
 
 // searchSettings are those of the sweep block that a recipe which searches takes, too.
 var searchSettings = []string{
-	"sla_filters", "sla_tiers", "max_iterations", "n_initial_points", "random_seed", "planner", "optuna_sampler", "optuna_acquisition", "optuna_terminator",
+	"sla_filters", "sla_tiers", "max_iterations", "n_initial_points", "random_seed", "planner",
+	"optuna_sampler", "optuna_acquisition", "optuna_terminator",
 	"objective_pooling", "constraint_mode",
 }
 
 // styles are the planners of max-concurrency-under-sla.
-var styles = map[string]string{"": "smooth_isotonic", "smooth_isotonic": "smooth_isotonic", "monotonic": "monotonic_sla", "bo": "bayesian", "optuna": "optuna"}
+var styles = map[string]string{
+	"": "smooth_isotonic", "smooth_isotonic": "smooth_isotonic",
+	"monotonic": "monotonic_sla", "bo": "bayesian", "optuna": "optuna",
+}
 
 // maxThroughput is a model of the throughput over the concurrency, under one limit.
 func maxThroughput(_ recipe, l *Line, sw *source.Node) diag.Errors {
@@ -36,7 +40,8 @@ func maxConcurrency(_ recipe, l *Line, sw *source.Node) diag.Errors {
 		return append(bad, l.searchConcurrency(sw, styles[style], "output_token_throughput")...)
 	}
 	limits := sw.Get("sla_filters").Clone()
-	l.postProcess(sw, "sla_breach_knee", "sla_breach.json", source.Field{Name: "sla_filters", Value: limits}, source.Field{Name: "swept_param", Value: source.TextNode(concurrencyPath, at)})
+	l.postProcess(sw, "sla_breach_knee", "sla_breach.json", source.Field{Name: "sla_filters", Value: limits},
+		source.Field{Name: "swept_param", Value: source.TextNode(concurrencyPath, at)})
 	for _, name := range searchSettings {
 		if n := sw.Get(name); n != nil && name != "sla_filters" {
 			l.ineffective(n, "with --search-style grid")
@@ -56,7 +61,10 @@ func maxGoodput(_ recipe, l *Line, sw *source.Node) diag.Errors {
 		return bad
 	}
 	for _, x := range []struct{ setting, tag string }{
-		{"ttft_sla_ms", "time_to_first_token"}, {"itl_sla_ms", "inter_token_latency"}, {"tpot_sla_ms", "inter_token_latency"}, {"e2e_sla_ms", "request_latency"},
+		{"ttft_sla_ms", "time_to_first_token"},
+		{"itl_sla_ms", "inter_token_latency"},
+		{"tpot_sla_ms", "inter_token_latency"},
+		{"e2e_sla_ms", "request_latency"},
 	} {
 		if n := block.Get(x.setting); n != nil {
 			slos.Put(x.tag, n)
@@ -106,7 +114,8 @@ func (l *Line) streamsFor(sw *source.Node) diag.Errors {
 	}
 	for _, name := range []string{"ttft_sla_ms", "itl_sla_ms", "tpot_sla_ms"} {
 		if n := sw.At("recipe." + name); n != nil {
-			return source.Mistake(n.Origin, "sweep.recipe."+name, "is about a stream: the endpoint must stream", "add --streaming")
+			return source.Mistake(n.Origin, "sweep.recipe."+name, "is about a stream: the endpoint must stream",
+				"add --streaming")
 		}
 	}
 	return nil
@@ -124,7 +133,8 @@ func (l *Line) searchConcurrency(sw *source.Node, planner, metric string) diag.E
 		hi = n
 	}
 	if source.NumberOf(lo.Value) >= source.NumberOf(hi.Value) {
-		return source.Mistake(lo.Origin, "sweep.recipe.concurrency_min", lo.String()+" is not below "+hi.String()+", the largest concurrency", "")
+		return source.Mistake(lo.Origin, "sweep.recipe.concurrency_min",
+			lo.String()+" is not below "+hi.String()+", the largest concurrency", "")
 	}
 	dim := source.ObjectNode(at)
 	dim.Put("path", source.TextNode(concurrencyPath, at))

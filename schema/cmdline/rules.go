@@ -26,18 +26,23 @@ type blame func(a *lower.Assignment, message, hint string)
 // most of them: each sends another load than the other one says.
 var denials = []rule{
 	{name: "recorded times are played or ignored", look: func(l *Line, found blame) {
-		if a := l.flag(fields.DatasetPath + ".ignore_trace_delays"); a != nil && a.Value.Value == true && l.scheduled() {
-			found(a, "cannot be combined with a fixed schedule, which plays the recorded times", "drop it, or use --no-fixed-schedule")
+		if a := l.flag(fields.DatasetPath + ".ignore_trace_delays"); a != nil && a.Value.Value == true &&
+			l.scheduled() {
+			found(a, "cannot be combined with a fixed schedule, which plays the recorded times",
+				"drop it, or use --no-fixed-schedule")
 		}
 	}},
 	{name: "one rate and one pace", alone: true, look: func(l *Line, found blame) {
 		switch pattern := l.pattern(); {
 		case l.typed("user-centric-rate") && l.typed("request-rate"):
-			found(l.flag(fields.PhasePath+".rate"), "--user-centric-rate and --request-rate say two rates", "keep one of them")
+			found(l.flag(fields.PhasePath+".rate"), "--user-centric-rate and --request-rate say two rates",
+				"keep one of them")
 		case l.typed("user-centric-rate"):
-			found(pattern, "cannot be combined with --user-centric-rate, whose users send at a steady pace", "drop one of them")
+			found(pattern, "cannot be combined with --user-centric-rate, whose users send at a steady pace",
+				"drop one of them")
 		case l.typed("request-rate") && pattern != nil && pattern.Value.Text() == fields.PhasePresumed("").Name:
-			found(pattern, fields.PhasePresumed("").Pattern+" cannot be combined with --request-rate", "use constant, poisson or gamma, or --concurrency without a rate")
+			found(pattern, fields.PhasePresumed("").Pattern+" cannot be combined with --request-rate",
+				"use constant, poisson or gamma, or --concurrency without a rate")
 		}
 	}},
 	{name: "recorded times are played, or another pace", alone: true, look: func(l *Line, found blame) {
@@ -46,44 +51,54 @@ var denials = []rule{
 			return
 		}
 		for _, field := range []string{"rate", "rate_series", "users", "smoothness"} {
-			found(l.flag(fields.PhasePath+"."+field), "cannot be combined with "+ds.Get("path").Text()+", whose records are sent at their own times", "drop it, or --no-fixed-schedule leaves the times out")
+			found(l.flag(fields.PhasePath+"."+field), "cannot be combined with "+ds.Get("path").Text()+
+				", whose records are sent at their own times", "drop it, or --no-fixed-schedule leaves the times out")
 		}
 	}},
 	{name: "requests or conversations are counted", alone: true, look: func(l *Line, found blame) {
 		if requests := l.flag(fields.PhasePath + ".requests"); requests != nil {
-			found(l.flag(fields.PhasePath+".sessions"), "cannot be combined with "+requests.Origin.Where, "keep one of them: requests may end within a conversation, sessions do not")
+			found(l.flag(fields.PhasePath+".sessions"), "cannot be combined with "+requests.Origin.Where,
+				"keep one of them: requests may end within a conversation, sessions do not")
 		}
 	}},
 	{name: "the warmup's as well", alone: true, look: func(l *Line, found blame) {
 		if requests := l.flag("benchmark.phases.warmup.requests"); requests != nil {
-			found(l.flag("benchmark.phases.warmup.sessions"), "cannot be combined with "+requests.Origin.Where, "keep one of them")
+			found(l.flag("benchmark.phases.warmup.sessions"), "cannot be combined with "+requests.Origin.Where,
+				"keep one of them")
 		}
 	}},
 	{name: "a round trip is measured or given", alone: true, look: func(l *Line, found blame) {
 		if l.typed("network-latency-automatic") && l.typed("network-latency-mean") {
-			found(l.flag("benchmark.network_latency.mean_ms"), "cannot be combined with --network-latency-automatic, which measures it", "keep one of them")
+			found(l.flag("benchmark.network_latency.mean_ms"),
+				"cannot be combined with --network-latency-automatic, which measures it", "keep one of them")
 		}
 	}},
 	{name: "a schedule begins at one record", alone: true, look: func(l *Line, found blame) {
 		if l.typed("fixed-schedule-auto-offset") {
-			found(l.flag(fields.PhasePath+".start_offset"), "cannot be combined with --fixed-schedule-auto-offset, which starts at the first record", "keep one of them")
+			found(l.flag(fields.PhasePath+".start_offset"),
+				"cannot be combined with --fixed-schedule-auto-offset, which starts at the first record",
+				"keep one of them")
 		}
 	}},
 	{name: "contexts of users are counted", alone: true, look: func(l *Line, found blame) {
-		if a := l.flag(fields.DatasetPath + ".prefix_prompts.user_context_length"); a != nil && l.flag(fields.DatasetPath+".entries") == nil && l.dataset() != nil {
+		if a := l.flag(fields.DatasetPath + ".prefix_prompts.user_context_length"); a != nil &&
+			l.flag(fields.DatasetPath+".entries") == nil && l.dataset() != nil {
 			found(a, "needs to know how many contexts there are", "add --num-dataset-entries")
 		}
 	}},
 	{name: "a spread has a length to spread", alone: true, look: func(l *Line, found blame) {
 		prompts := fields.DatasetPath + ".prompts"
-		if fields.DatasetMade(l.Root.At(fields.DatasetPath).TypeWord()) && l.Root.At(prompts+".osl") == nil && l.Axes.On(prompts+".osl") == nil {
-			found(l.flag(prompts+".random_range_ratio"), "spreads input and output lengths, and no output length is given", "add --osl")
+		if fields.DatasetMade(l.Root.At(fields.DatasetPath).TypeWord()) && l.Root.At(prompts+".osl") == nil &&
+			l.Axes.On(prompts+".osl") == nil {
+			found(l.flag(prompts+".random_range_ratio"),
+				"spreads input and output lengths, and no output length is given", "add --osl")
 		}
 	}},
 	{name: "a schedule is not swept", look: func(l *Line, found blame) {
 		for _, a := range l.Axes.All {
 			if l.scheduled() && strings.HasPrefix(a.Path, fields.PhasePath+".") && a.Origin.Source == source.ByFlag {
-				found(&lower.Assignment{Path: a.Path, Origin: a.Origin}, "a list cannot be combined with a fixed schedule", "use one value, or --no-fixed-schedule")
+				found(&lower.Assignment{Path: a.Path, Origin: a.Origin},
+					"a list cannot be combined with a fixed schedule", "use one value, or --no-fixed-schedule")
 			}
 		}
 	}},
@@ -96,7 +111,8 @@ var spent = []rule{
 		if t := typeOf(p); t == nil || !t.Closed || l.named {
 			return
 		}
-		a, slots := l.flag(fields.PhasePath+".concurrency"), l.largest(fields.PhasePath+".concurrency", p.Get("concurrency"))
+		a, slots := l.flag(fields.PhasePath+".concurrency"),
+			l.largest(fields.PhasePath+".concurrency", p.Get("concurrency"))
 		for _, bound := range []string{"requests", "sessions"} {
 			n := p.Get(bound)
 			if a == nil || slots == nil || n == nil || l.Axes.On(fields.PhasePath+"."+bound) != nil {
@@ -120,10 +136,12 @@ var spent = []rule{
 		for i := range l.Assignments {
 			switch a := &l.Assignments[i]; {
 			case a.Origin.Source != source.ByFlag:
-			case a.Path == fields.PhasePath+".type" && !l.typed("fixed-schedule") && suggest.Fold(fmt.Sprint(a.Value.Value)) != kind && l.flag(fields.PhasePath+".rate") != nil &&
+			case a.Path == fields.PhasePath+".type" && !l.typed("fixed-schedule") &&
+				suggest.Fold(fmt.Sprint(a.Value.Value)) != kind && l.flag(fields.PhasePath+".rate") != nil &&
 				a.Origin.Flag != "no-fixed-schedule":
 				found(a, ": the phase is of type "+kind, "")
-			case a.Path == fields.PhasePath+".rate" && l.typed("user-centric-rate") && a.Origin.Flag != "user-centric-rate":
+			case a.Path == fields.PhasePath+".rate" && l.typed("user-centric-rate") &&
+				a.Origin.Flag != "user-centric-rate":
 				found(a, ": --user-centric-rate wins", "")
 			}
 		}
@@ -183,7 +201,8 @@ func (l *Line) scheduled() bool {
 func (l *Line) pattern() *lower.Assignment {
 	for i := range l.Assignments {
 		a := &l.Assignments[i]
-		if a.Path == fields.PhasePath+".type" && a.Origin.Source == source.ByFlag && a.Origin.Flag == "arrival-pattern" {
+		if a.Path == fields.PhasePath+".type" && a.Origin.Source == source.ByFlag &&
+			a.Origin.Flag == "arrival-pattern" {
 			return a
 		}
 	}

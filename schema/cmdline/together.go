@@ -75,7 +75,8 @@ func (l *Line) chooseArrivals(p *source.Node, name string, paced bool) {
 		}
 	case smooth != nil && pattern == "" && t != shaped && p.Get("rate") != nil:
 		p.Put("type", source.LeafNode(shaped, source.Because(source.Follows, smooth.Origin.Where+" is given")))
-	case rate == nil && !paced && pattern != "" && p.Get("rate") == nil && p.Get("rate_series") == nil && pattern != closed:
+	case rate == nil && !paced && pattern != "" && p.Get("rate") == nil && p.Get("rate_series") == nil &&
+		pattern != closed:
 		a := l.flag(base + ".type")
 		p.Pop("type")
 		if a != nil {
@@ -88,14 +89,16 @@ func (l *Line) chooseArrivals(p *source.Node, name string, paced bool) {
 // phase.
 func (l *Line) completeWarmup(w *source.Node) {
 	byFlags := w.Origin.Source == source.ByFlag
-	if byFlags && w.Get("requests") == nil && w.Get("duration") == nil && w.Get("sessions") == nil && w.Get("grace_period") == nil {
+	if byFlags && w.Get("requests") == nil && w.Get("duration") == nil && w.Get("sessions") == nil &&
+		w.Get("grace_period") == nil {
 		phases := l.Root.At("benchmark.phases")
 		phases.Items = removeNode(phases.Items, w)
 		l.Warn(w.Origin.Where + " has no effect without a warmup phase (--warmup-request-count, --warmup-duration or --num-warmup-sessions)")
 		return
 	}
 	p := l.Root.At(fields.PhasePath)
-	paced := byFlags && w.Get("concurrency") == nil && (p.Get("rate") != nil || p.Get("rate_series") != nil || l.Axes.On(fields.PhasePath+".rate") != nil)
+	paced := byFlags && w.Get("concurrency") == nil && (p.Get("rate") != nil || p.Get("rate_series") != nil ||
+		l.Axes.On(fields.PhasePath+".rate") != nil)
 	l.chooseArrivals(w, "warmup", paced)
 	if !byFlags || p == nil {
 		return
@@ -107,10 +110,12 @@ func (l *Line) completeWarmup(w *source.Node) {
 		if name == "rate" {
 			v = rate
 		}
-		if v == nil || !l.Index["benchmark.phases.*."+name].Has(fields.IsInherited) || w.Get(name) != nil || own && (name == "rate" || name == "rate_series") {
+		if v == nil || !l.Index["benchmark.phases.*."+name].Has(fields.IsInherited) || w.Get(name) != nil ||
+			own && (name == "rate" || name == "rate_series") {
 			continue
 		}
-		if name == "concurrency" && (w.Get("rate") != nil || rate != nil && !own) && l.Axes.On(fields.PhasePath+".concurrency") != nil {
+		if name == "concurrency" && (w.Get("rate") != nil || rate != nil && !own) &&
+			l.Axes.On(fields.PhasePath+".concurrency") != nil {
 			continue
 		}
 		if name == "smoothness" && w.TypeWord() != fields.PhasePresumed("smoothness").Name {
@@ -203,7 +208,8 @@ func (l *Line) dropIdleSweep() {
 	}
 	seen := map[string]bool{}
 	for _, a := range l.Assignments {
-		if strings.HasPrefix(a.Path, "sweep.") && a.Origin.Source == source.ByFlag && !seen[a.Origin.Where] && !slices.Contains(l.Idle, a.Origin.Where) {
+		if strings.HasPrefix(a.Path, "sweep.") && a.Origin.Source == source.ByFlag &&
+			!seen[a.Origin.Where] && !slices.Contains(l.Idle, a.Origin.Where) {
 			seen[a.Origin.Where] = true
 			l.Warn(a.Origin.Where + " has no effect without a sweep (a list such as --concurrency 1,2,4)")
 		}
@@ -320,7 +326,8 @@ func (l *Line) syntheticDefaults(ds *source.Node) {
 	fillByFlags(prompts, "isl", map[string]any{})
 	if isl := prompts.Get("isl"); isl.Kind == source.Object && isl.Get("mean") == nil {
 		at := source.Because(source.OfProfile, madeByFlags)
-		isl.Fields = append([]source.Field{{Name: "mean", Value: source.LeafNode(int64(550), at), Origin: at}}, isl.Fields...)
+		isl.Fields = append([]source.Field{{Name: "mean", Value: source.LeafNode(int64(550), at), Origin: at}},
+			isl.Fields...)
 	}
 }
 
@@ -350,7 +357,8 @@ func (l *Line) promote(ds, p *source.Node) {
 	if !l.timed(ds) || p.Get("type") != nil || p.Get("rate") != nil {
 		return
 	}
-	p.Put("type", source.LeafNode(fields.PhaseTimed().Name, source.Because(source.Stated, "the records of "+ds.Get("path").Text()+" have time stamps")))
+	p.Put("type", source.LeafNode(fields.PhaseTimed().Name, source.Because(source.Stated,
+		"the records of "+ds.Get("path").Text()+" have time stamps")))
 }
 
 // timed tells whether the records of a data set say when they were sent.

@@ -63,7 +63,8 @@ func AbsentWords(path string) (out []string) {
 // field where word is "".
 func Instead(path, word string) string {
 	for _, row := range absents {
-		if slices.Contains(row.Paths, path) && (word == "" || slices.ContainsFunc(row.Words, func(w string) bool { return suggest.Fold(w) == suggest.Fold(word) })) {
+		if slices.Contains(row.Paths, path) && (word == "" ||
+			slices.ContainsFunc(row.Words, func(w string) bool { return suggest.Fold(w) == suggest.Fold(word) })) {
 			return row.Instead
 		}
 	}
@@ -89,7 +90,8 @@ func AbsentAt(path string) (*Absent, string) {
 	parts := source.SplitPath(path)
 	for p, row := range absentPaths {
 		own := source.SplitPath(p)
-		if len(own) <= len(parts) && slices.EqualFunc(own, parts[:len(own)], func(o, part string) bool { return o == part || o == "*" }) {
+		if len(own) <= len(parts) && slices.EqualFunc(own, parts[:len(own)],
+			func(o, part string) bool { return o == part || o == "*" }) {
 			return row, source.Join(p, strings.Join(parts[len(own):], "."))
 		}
 	}
@@ -107,12 +109,16 @@ func (x Table) Fraction(path string) bool {
 		return false
 	}
 	usual := row.Idle[path]
-	return strings.Contains(usual, ".") && !strings.HasPrefix(usual, `"`) || slices.ContainsFunc(row.Flags, func(f AbsentFlag) bool { return f.Path == path && f.Kind == "number" })
+	return strings.Contains(usual, ".") && !strings.HasPrefix(usual, `"`) ||
+		slices.ContainsFunc(row.Flags, func(f AbsentFlag) bool { return f.Path == path && f.Kind == "number" })
 }
 
 // PopAbsent removes fields that are absent out of n, the object at the starred
 // path at, and calls note for those that ask for something; keep gets all.
-func PopAbsent(n *source.Node, at, path string, note func(path string, row *Absent, at source.Origin), keep func(path string, n *source.Node)) {
+func PopAbsent(
+	n *source.Node, at, path string, note func(path string, row *Absent, at source.Origin),
+	keep func(path string, n *source.Node),
+) {
 	if at == "sweep.runs.*" {
 		at = ""
 	}
@@ -172,7 +178,8 @@ func IsIdle(path string, v any) bool {
 	}
 	var a, b any
 	js, err := json.Marshal(v)
-	return err == nil && json.Unmarshal(js, &a) == nil && json.Unmarshal([]byte(row.Idle[path]), &b) == nil && reflect.DeepEqual(a, b)
+	return err == nil && json.Unmarshal(js, &a) == nil && json.Unmarshal([]byte(row.Idle[path]), &b) == nil &&
+		reflect.DeepEqual(a, b)
 }
 
 // ShowIdle puts into a body the values that AIPerf would show of what is absent
@@ -205,7 +212,8 @@ func PutAt(tree map[string]any, path string, put func(o map[string]any, key stri
 	if items, ok := tree[key].([]any); ok {
 		for i, it := range items {
 			o, isObject := it.(map[string]any)
-			if isObject && rest != "" && (part == "*" || part == strconv.Itoa(i) || part == o["name"] || part == o["kind"]) {
+			if isObject && rest != "" && (part == "*" || part == strconv.Itoa(i) || part == o["name"] ||
+				part == o["kind"]) {
 				PutAt(o, rest, put)
 			}
 		}

@@ -31,7 +31,10 @@ var absents = []Absent{
 		Flags: []AbsentFlag{
 			{Names: []string{"otel-url"}, Path: "benchmark.otel.metrics_url", Do: "collector"},
 			{Names: []string{"stream"}, Do: "streamed", Many: true, Words: true, Alone: true},
-			{Names: []string{"otel-resource-attributes"}, Path: "benchmark.otel.custom_resource_attributes", Do: "pairs", Many: true, Words: true},
+			{
+				Names: []string{"otel-resource-attributes"}, Path: "benchmark.otel.custom_resource_attributes",
+				Do: "pairs", Many: true, Words: true,
+			},
 			{Names: []string{"gen-ai-provider"}, Path: "benchmark.otel.gen_ai_provider"},
 		},
 	},
@@ -71,10 +74,16 @@ var absents = []Absent{
 		Paths:   []string{"benchmark.accuracy"},
 		Idle:    map[string]string{"benchmark.accuracy.verbose": "false"},
 		Flags: []AbsentFlag{
-			{Names: []string{"accuracy-benchmark"}, Path: "benchmark.accuracy.benchmark", With: map[string]any{"benchmark.accuracy.verbose": false}},
+			{
+				Names: []string{"accuracy-benchmark"}, Path: "benchmark.accuracy.benchmark",
+				With: map[string]any{"benchmark.accuracy.verbose": false},
+			},
 			{Names: []string{"accuracy-tasks"}, Path: "benchmark.accuracy.tasks", Many: true},
 			{Names: []string{"accuracy-n-shots"}, Path: "benchmark.accuracy.n_shots", Kind: "int"},
-			{Names: []string{"accuracy-enable-cot"}, Path: "benchmark.accuracy.enable_cot", Neg: "accuracy-no-enable-cot", Kind: "bool"},
+			{
+				Names: []string{"accuracy-enable-cot"}, Path: "benchmark.accuracy.enable_cot",
+				Neg: "accuracy-no-enable-cot", Kind: "bool",
+			},
 			{Names: []string{"accuracy-grader"}, Path: "benchmark.accuracy.grader"},
 			{Names: []string{"accuracy-system-prompt"}, Path: "benchmark.accuracy.system_prompt"},
 			{Names: []string{"accuracy-verbose"}, Path: "benchmark.accuracy.verbose", Kind: "bool"},
@@ -132,8 +141,11 @@ var absents = []Absent{
 	{
 		What:    "where parts of AIPerf run",
 		Instead: "run the one static binary in a pod or job of your own",
-		Paths:   []string{"benchmark.runtime.service_run_type", "benchmark.runtime.dataset_api_base_url", "benchmark.runtime.workers_per_pod", "benchmark.runtime.record_processors_per_pod"},
-		Shown:   true,
+		Paths: []string{
+			"benchmark.runtime.service_run_type", "benchmark.runtime.dataset_api_base_url",
+			"benchmark.runtime.workers_per_pod", "benchmark.runtime.record_processors_per_pod",
+		},
+		Shown: true,
 		Idle: map[string]string{
 			"benchmark.runtime.service_run_type": "\"multiprocessing\"",
 		},
@@ -150,8 +162,14 @@ var absents = []Absent{
 		Idle:    busIdle,
 		Flags: []AbsentFlag{
 			{Names: []string{"zmq-dual-bind"}, With: messageBus("dual", "ipc_path", "tcp_host"), Kind: "bool"},
-			{Names: []string{"zmq-ipc-path"}, Path: "benchmark.runtime.communication.path", With: messageBus("ipc"), Default: "/tmp/aiperf"},
-			{Names: []string{"zmq-host"}, Path: "benchmark.runtime.communication.host", With: messageBus("tcp"), Default: "127.0.0.1"},
+			{
+				Names: []string{"zmq-ipc-path"}, Path: "benchmark.runtime.communication.path",
+				With: messageBus("ipc"), Default: "/tmp/aiperf",
+			},
+			{
+				Names: []string{"zmq-host"}, Path: "benchmark.runtime.communication.host",
+				With: messageBus("tcp"), Default: "127.0.0.1",
+			},
 		},
 	},
 	{
@@ -174,8 +192,16 @@ var absents = []Absent{
 	{
 		What:    "a phase that raises its own load",
 		Instead: "sweep the setting, such as --concurrency 1,2,4,8, and hold every cell against gates (--gate)",
-		Paths:   []string{"benchmark.phases.*.sla", "benchmark.phases.*.adaptive_scale", "benchmark.phases.*.adaptive_sustain_duration", "benchmark.phases.*.adaptive_assessment_period", "benchmark.phases.*.adaptive_min_completed_requests", "benchmark.phases.*.adaptive_control_variable", "benchmark.phases.*.adaptive_control_min", "benchmark.phases.*.adaptive_control_max", "benchmark.phases.*.adaptive_scale_strategy_type", "benchmark.phases.*.adaptive_scale_step_policy", "benchmark.phases.*.adaptive_scale_base_step", "benchmark.phases.*.adaptive_scale_max_step_multiplier", "benchmark.phases.*.adaptive_scale_step_percent"},
-		Shown:   true,
+		Paths: []string{
+			"benchmark.phases.*.sla", "benchmark.phases.*.adaptive_scale",
+			"benchmark.phases.*.adaptive_sustain_duration", "benchmark.phases.*.adaptive_assessment_period",
+			"benchmark.phases.*.adaptive_min_completed_requests", "benchmark.phases.*.adaptive_control_variable",
+			"benchmark.phases.*.adaptive_control_min", "benchmark.phases.*.adaptive_control_max",
+			"benchmark.phases.*.adaptive_scale_strategy_type", "benchmark.phases.*.adaptive_scale_step_policy",
+			"benchmark.phases.*.adaptive_scale_base_step", "benchmark.phases.*.adaptive_scale_max_step_multiplier",
+			"benchmark.phases.*.adaptive_scale_step_percent",
+		},
+		Shown: true,
 		Idle: map[string]string{
 			"benchmark.phases.*.sla":                                "[]",
 			"benchmark.phases.*.adaptive_scale":                     "false",
@@ -199,7 +225,10 @@ var absents = []Absent{
 		Instead: "leave it out: what comes before each session's moment is sent once (agentic_warmup)",
 		Paths:   []string{"benchmark.phases.*.agentic_cache_warmup_duration"},
 		Flags: []AbsentFlag{
-			{Names: []string{"agentic-cache-warmup-duration"}, Path: PhasePath + ".agentic_cache_warmup_duration", Kind: "number"},
+			{
+				Names: []string{"agentic-cache-warmup-duration"}, Path: PhasePath + ".agentic_cache_warmup_duration",
+				Kind: "number",
+			},
 		},
 	},
 	{
@@ -232,7 +261,8 @@ func messageBus(kind string, own ...string) map[string]any {
 	out := map[string]any{busPath + "type": kind}
 	for path, js := range busIdle {
 		name := strings.TrimPrefix(path, busPath)
-		if v, err := source.JsonValue(js); err == nil && (slices.Contains(own, name) || kind != "ipc" && (strings.HasSuffix(name, "_port") || strings.HasSuffix(name, "_proxy"))) {
+		if v, err := source.JsonValue(js); err == nil && (slices.Contains(own, name) || kind != "ipc" &&
+			(strings.HasSuffix(name, "_port") || strings.HasSuffix(name, "_proxy"))) {
 			out[path] = v
 		}
 	}

@@ -38,7 +38,8 @@ func AxisDefinition() string {
 	b.WriteString("package schema\n\n// Values by the path that they go to: a field of the benchmark or a variable.\n#AxisValues: {\n")
 	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
 		slices.Sort(byKind[kind])
-		fmt.Fprintf(&b, "\t[=~#\"^(benchmark[.])?(%s)$\"#]: [(%s), ...(%s)]\n", strings.Join(slices.Compact(byKind[kind]), "|"), kind, kind)
+		fmt.Fprintf(&b, "\t[=~#\"^(benchmark[.])?(%s)$\"#]: [(%s), ...(%s)]\n",
+			strings.Join(slices.Compact(byKind[kind]), "|"), kind, kind)
 	}
 	fmt.Fprintf(&b, "\t[=~#\"^variables[.].+$\"#]: [(%s), ...(%[1]s)]\n}\n", anyValue)
 	return b.String()
@@ -93,13 +94,15 @@ func (l *Leaf) axisKind(x Table) string {
 		return strings.Join(words, " | ")
 	case l.Is&kinds == IsText && !l.Has(IsDuration|IsFree), len(l.Enum) > 0 && l.Is&kinds == 0:
 		return "string"
-	case l.Is&kinds == IsList && len(l.Enum) == 0 && x[source.Join(l.Path, "*")].Has(IsObject) && !x[source.Join(l.Path, "*")].Has(IsText):
+	case l.Is&kinds == IsList && len(l.Enum) == 0 && x[source.Join(l.Path, "*")].Has(IsObject) &&
+		!x[source.Join(l.Path, "*")].Has(IsText):
 		return "[...]"
 	case l.Is&kinds == IsList && len(l.Enum) == 0:
 		return listValue
 	case len(l.Enum) == 0 && l.Is&kinds == IsObject:
 		return objectValue
-	case l.Has(IsDuration) && len(l.Enum) == 0 && l.Is&kinds&^IsList == IsText|IsNumber && (!l.Has(IsList) || l.Has(IsBare)):
+	case l.Has(IsDuration) && len(l.Enum) == 0 && l.Is&kinds&^IsList == IsText|IsNumber &&
+		(!l.Has(IsList) || l.Has(IsBare)):
 		return "number | string" // a list in a phase is an axis itself
 	}
 	return anyValue
@@ -143,7 +146,8 @@ func spellings(path string) (out []string) {
 		}
 	case "datasets":
 		out = append(out, "dataset[.]"+rest)
-		if short, lengths := strings.CutPrefix(rest, "prompts[.]"); lengths && (parts[3] == "isl" || parts[3] == "osl") {
+		if short, lengths := strings.CutPrefix(rest, "prompts[.]"); lengths &&
+			(parts[3] == "isl" || parts[3] == "osl") {
 			out = append(out, "dataset[.]"+short, "datasets[.][^.]+[.]"+short, short)
 		}
 	}

@@ -204,13 +204,15 @@ func ofHeaders(l *Leaf) bool {
 // texts a secret may stand. All others name a thing (a model, a file, a host) and
 // are shown, whoever says them.
 var hiding = []string{
-	"benchmark.endpoint.urls.*", "benchmark.endpoint.path", "benchmark.endpoint.template.body", "benchmark.endpoint.rpc.body",
+	"benchmark.endpoint.urls.*", "benchmark.endpoint.path", "benchmark.endpoint.template.body",
+	"benchmark.endpoint.rpc.body",
 	"benchmark.endpoint.flip.call", "benchmark.endpoint.flip.command.*", "benchmark.datasets.*.system_prompt",
 }
 
 // sent are the fields whose members travel in requests as the user has them.
 var sent = []string{
-	"benchmark.endpoint.headers", "benchmark.endpoint.extra", "benchmark.endpoint.flip.headers", "benchmark.endpoint.flip.body",
+	"benchmark.endpoint.headers", "benchmark.endpoint.extra", "benchmark.endpoint.flip.headers",
+	"benchmark.endpoint.flip.body",
 	"benchmark.datasets.*.records.*",
 }
 

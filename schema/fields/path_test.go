@@ -34,7 +34,8 @@ func TestPhaseAliases(t *testing.T) {
 		t.Errorf("only %v", fields.PhaseAliases)
 	}
 	for _, name := range fields.PhaseAliases {
-		if x["benchmark.phases.*."+name] == nil || slices.Contains(x["benchmark"].Keys, name) || slices.Contains(x[""].Keys, name) {
+		if x["benchmark.phases.*."+name] == nil || slices.Contains(x["benchmark"].Keys, name) ||
+			slices.Contains(x[""].Keys, name) {
 			t.Errorf("%s does not mean one field", name)
 		}
 	}

@@ -12,7 +12,9 @@ import (
 
 // UnbuiltFields calls note for the topmost set fields that are not built, and
 // for values that are not. A field that repeats its default asks for nothing.
-func (x Table) UnbuiltFields(n *source.Node, l *Leaf, at, path string, note func(path, what, instead string, at source.Origin)) {
+func (x Table) UnbuiltFields(
+	n *source.Node, l *Leaf, at, path string, note func(path, what, instead string, at source.Origin),
+) {
 	for _, f := range n.Fields {
 		name, sub := x.child(at, l, f.Name)
 		if sub == nil || f.Value.Kind == source.Null {

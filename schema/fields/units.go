@@ -52,7 +52,8 @@ func (x Table) Normalize(n *source.Node, l *Leaf, at string) *source.Node {
 		return source.Wrap("duration", n)
 	case l.Has(IsObject) && l.Has(IsBool) && n.Value == true:
 		return source.ObjectNode(n.Origin)
-	case l.Has(IsList) && !l.Has(IsObject|IsNumber|IsBool|IsText) && !x[source.Join(at, "*")].Has(IsObject) && n.Text() != "":
+	case l.Has(IsList) && !l.Has(IsObject|IsNumber|IsBool|IsText) && !x[source.Join(at, "*")].Has(IsObject) &&
+		n.Text() != "":
 		return source.ListNode(n)
 	}
 	return n
@@ -63,7 +64,8 @@ func (l *Leaf) completeShape(n *source.Node) *source.Node {
 	if t := n.TypeWord(); l.Has(IsShape) && t != "" && t == shapeType(n) {
 		n.Pop("type")
 	}
-	if l.Has(IsShape) && n.Get("mean") != nil && n.Get("median") == nil && n.Get("stddev") == nil && n.Get("p50") == nil && n.Get("value") == nil {
+	if l.Has(IsShape) && n.Get("mean") != nil && n.Get("median") == nil && n.Get("stddev") == nil &&
+		n.Get("p50") == nil && n.Get("value") == nil {
 		n.Put("stddev", source.LeafNode(0.0, source.Because(source.Stated, "a mean alone")))
 	}
 	return n
@@ -72,7 +74,14 @@ func (l *Leaf) completeShape(n *source.Node) *source.Node {
 // shapeType is the type of a distribution that its keys name. A type that
 // says otherwise stays, for the schema to refuse what is missing.
 func shapeType(n *source.Node) string {
-	for _, k := range [][2]string{{"peaks", "multimodal"}, {"points", "empirical"}, {"p50", "percentile"}, {"p99", "percentile"}, {"median", "lognormal"}, {"value", "fixed"}} {
+	for _, k := range [][2]string{
+		{"peaks", "multimodal"},
+		{"points", "empirical"},
+		{"p50", "percentile"},
+		{"p99", "percentile"},
+		{"median", "lognormal"},
+		{"value", "fixed"},
+	} {
 		if n.Get(k[0]) != nil {
 			return k[1]
 		}
@@ -149,7 +158,8 @@ func Coerce(s string, words bool) any {
 	if i, err := strconv.ParseInt(t, 10, 64); err == nil {
 		return i
 	}
-	if f, err := strconv.ParseFloat(t, 64); err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) && !strings.ContainsAny(t, "xX_pP") {
+	if f, err := strconv.ParseFloat(t, 64); err == nil && !math.IsNaN(f) &&
+		!math.IsInf(f, 0) && !strings.ContainsAny(t, "xX_pP") {
 		return f
 	}
 	return s

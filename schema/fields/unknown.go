@@ -27,8 +27,10 @@ func (x Table) Unknown(root, n *source.Node, l *Leaf, at, path string, bad *diag
 		if sub == nil || name == "*" {
 			n.Pop(f.Name)
 			*bad = append(*bad, &diag.Error{
-				Path: cmp.Or(f.Origin.Path, source.Join(root.Written(path), f.TypedName())), Place: f.Origin.Where, Message: "unknown field",
-				Hint: cmp.Or(gone(versions, source.Join(at, f.Name)), suggest.Hint(f.Name, x.keys(at, l)), named(at, l, f)), Unknown: true,
+				Path:  cmp.Or(f.Origin.Path, source.Join(root.Written(path), f.TypedName())),
+				Place: f.Origin.Where, Message: "unknown field",
+				Hint: cmp.Or(gone(versions, source.Join(at, f.Name)), suggest.Hint(f.Name, x.keys(at, l)),
+					named(at, l, f)), Unknown: true,
 			})
 			continue
 		}

@@ -51,14 +51,26 @@ var versions = []Version{
 		{Path: "benchmark.artifacts.aiperf", Kind: Added, Doc: "whether AIPerf's files are written"},
 		{Path: "benchmark.datasets.*.columns", Kind: Added, Doc: "our names for the columns of a table"},
 		{Path: "benchmark.datasets.*.folder", Kind: Added, Doc: "where a copy of a published set lies"},
-		{Path: "benchmark.datasets.*.media_roots", Kind: Added, Doc: "more folders that images, sounds and videos may come from"},
-		{Path: "benchmark.datasets.*.prefix_prompts.block_size", Kind: Added, Doc: "tokens in a block of the server's prefix cache"},
-		{Path: "benchmark.datasets.*.prefix_prompts.hit_rate", Kind: Added, Doc: "share of the prompts' tokens that a server knows already"},
+		{
+			Path: "benchmark.datasets.*.media_roots", Kind: Added,
+			Doc: "more folders that images, sounds and videos may come from",
+		},
+		{
+			Path: "benchmark.datasets.*.prefix_prompts.block_size", Kind: Added,
+			Doc: "tokens in a block of the server's prefix cache",
+		},
+		{
+			Path: "benchmark.datasets.*.prefix_prompts.hit_rate", Kind: Added,
+			Doc: "share of the prompts' tokens that a server knows already",
+		},
 		{Path: "benchmark.datasets.*.prompts.corpus_file", Kind: Added, Doc: "the text that prompts are cut from"},
 		{Path: "benchmark.endpoint.ca_file", Kind: Added, Doc: "authorities to trust besides the system's"},
 		{Path: "benchmark.endpoint.client_cert", Kind: Added, Doc: "certificate of the client"},
 		{Path: "benchmark.endpoint.client_key", Kind: Added, Doc: "its key"},
-		{Path: "benchmark.endpoint.flip", Kind: Added, Doc: "how one server is brought into the state that is measured"},
+		{
+			Path: "benchmark.endpoint.flip", Kind: Added,
+			Doc: "how one server is brought into the state that is measured",
+		},
 		{Path: "benchmark.endpoint.http", Kind: Added, Doc: "version of HTTP"},
 		{Path: "benchmark.endpoint.insecure", Kind: Added, Doc: "any certificate of a server is accepted"},
 		{Path: "benchmark.endpoint.label", Kind: Added, Doc: "its name where several are compared"},
@@ -66,11 +78,20 @@ var versions = []Version{
 		{Path: "benchmark.endpoint.rpc", Kind: Added, Doc: "a method of gRPC and where it has what"},
 		{Path: "benchmark.endpoint.source_addresses", Kind: Added, Doc: "local addresses to connect from"},
 		{Path: "benchmark.endpoint.stall_timeout", Kind: Added, Doc: "how long a run goes on without a sign of life"},
-		{Path: "benchmark.endpoint.unreachable_timeout", Kind: Added, Doc: "how long a run goes on without any connection"},
+		{
+			Path: "benchmark.endpoint.unreachable_timeout", Kind: Added,
+			Doc: "how long a run goes on without any connection",
+		},
 		{Path: "benchmark.failure_policy", Kind: Added, Doc: "what happens to the rest of the plan after a failed run"},
 		{Path: "benchmark.phases.*.in_flight", Kind: Added, Doc: "requests on the wire at the same time"},
-		{Path: "benchmark.phases.*.on_cap", Kind: Added, Doc: "what an arrival does when the concurrency limit is reached"},
-		{Path: "benchmark.phases.*.on_count", Kind: Added, Doc: "what a conversation does when the request count is reached"},
+		{
+			Path: "benchmark.phases.*.on_cap", Kind: Added,
+			Doc: "what an arrival does when the concurrency limit is reached",
+		},
+		{
+			Path: "benchmark.phases.*.on_count", Kind: Added,
+			Doc: "what a conversation does when the request count is reached",
+		},
 	}},
 }
 
@@ -78,7 +99,8 @@ var versions = []Version{
 // Paths are canonical; a bare name that once stood for a field of the profiling
 // phase is one, too.
 func (c Change) At(path string) bool {
-	if parent, name := source.Cut(c.Path); parent == "benchmark.phases.*" && path == "benchmark."+name && slices.Contains(PhaseAliases, c.To) {
+	if parent, name := source.Cut(c.Path); parent == "benchmark.phases.*" && path == "benchmark."+name &&
+		slices.Contains(PhaseAliases, c.To) {
 		return true
 	}
 	own, parts := strings.Split(c.Path, "."), strings.Split(path, ".")

@@ -47,7 +47,8 @@ func TestVersions(t *testing.T) {
 		}
 	}
 	for path, l := range x {
-		if l.Has(IsOurs) && !slices.ContainsFunc(added, func(a string) bool { return path == a || strings.HasPrefix(path, a+".") }) {
+		if l.Has(IsOurs) && !slices.ContainsFunc(added,
+			func(a string) bool { return path == a || strings.HasPrefix(path, a+".") }) {
 			t.Errorf("%s: AIPerf has no such field, and no version added it", path)
 		}
 	}
@@ -58,7 +59,16 @@ func TestNewerVersion(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want bool
-	}{{"2.10", "2.9", true}, {"2.9", "2.10", false}, {"3.0", "2.1", true}, {"2.1", "2.1", false}, {"v2.2.0", "2.1", true}, {"latest", "2.1", false}, {"2", "1.0", false}, {"", "", false}} {
+	}{
+		{"2.10", "2.9", true},
+		{"2.9", "2.10", false},
+		{"3.0", "2.1", true},
+		{"2.1", "2.1", false},
+		{"v2.2.0", "2.1", true},
+		{"latest", "2.1", false},
+		{"2", "1.0", false},
+		{"", "", false},
+	} {
 		if got := NewerVersion(c.a, c.b); got != c.want {
 			t.Errorf("%q after %q: %v", c.a, c.b, got)
 		}
@@ -89,7 +99,8 @@ func TestUnknownNamesTheSuccessor(t *testing.T) { // not parallel: the history i
 			t.Errorf("%s: %q, %v; want %q", path, hint, ok, want)
 		}
 	}
-	root, bad := source.ReadYAML("e.yaml", []byte("benchmark: {endpoint: {max_wait: 1, urls: [a]}, phases: [{users_rate: 2}], gone: 3}\n"))
+	root, bad := source.ReadYAML("e.yaml",
+		[]byte("benchmark: {endpoint: {max_wait: 1, urls: [a]}, phases: [{users_rate: 2}], gone: 3}\n"))
 	if bad != nil {
 		t.Fatal(bad)
 	}
@@ -97,7 +108,10 @@ func TestUnknownNamesTheSuccessor(t *testing.T) { // not parallel: the history i
 	for _, e := range x.UnknownFields(root) {
 		hints = append(hints, e.Hint)
 	}
-	if want := []string{"is called timeout since version 2.2", "is called rate since version 2.2", "removed in version 2.2: say runtime in its place"}; !slices.Equal(hints, want) {
+	if want := []string{
+		"is called timeout since version 2.2", "is called rate since version 2.2",
+		"removed in version 2.2: say runtime in its place",
+	}; !slices.Equal(hints, want) {
 		t.Errorf("hints %q, want %q", hints, want)
 	}
 }

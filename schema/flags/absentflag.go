@@ -18,7 +18,8 @@ func absentOptions() (out []Option) {
 	for _, row := range fields.Absents() {
 		for _, f := range row.Flags {
 			o := Option{
-				Names: f.Names, Neg: f.Neg, Kind: f.Kind, Default: f.Default, Many: f.Many, Words: f.Words, Bare: f.Alone, Split: f.Split, Do: f.Do, aside: f.Path, with: f.With,
+				Names: f.Names, Neg: f.Neg, Kind: f.Kind, Default: f.Default, Many: f.Many, Words: f.Words,
+				Bare: f.Alone, Split: f.Split, Do: f.Do, aside: f.Path, with: f.With,
 				Doc: upperFirst(row.What) + ".", Group: "Not here", Unsupported: true, Instead: row.Instead,
 			}
 			if o.Kind == "" {
@@ -70,7 +71,8 @@ func (o Option) absentFlag(at source.Origin, words []string) ([]lower.Assignment
 // networkMean sets a round trip that is known, which asks for the metrics without it.
 func networkMean(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
 	out, err := plainFlag(o, at, words)
-	weak := lower.Assign("benchmark.network_latency.enabled", true, source.Because(source.Follows, at.Where+" is given"))
+	weak := lower.Assign("benchmark.network_latency.enabled", true,
+		source.Because(source.Follows, at.Where+" is given"))
 	weak.Weak = true
 	return append(out, weak), err
 }
@@ -103,14 +105,16 @@ func gpuTelemetry(o Option, at source.Origin, words []string) ([]lower.Assignmen
 			urls = append(urls, withScheme(w))
 		default:
 			known := []string{"dashboard", "dcgm", "pynvml", "amdsmi"}
-			return nil, diag.New(fmt.Sprintf("%q is not one of %s, nor a .csv file or an address", source.Short(w), strings.Join(known, ", ")), suggest.DidYouMean(w, known))
+			return nil, diag.New(fmt.Sprintf("%q is not one of %s, nor a .csv file or an address", source.Short(w),
+				strings.Join(known, ", ")), suggest.DidYouMean(w, known))
 		}
 	}
 	switch {
 	case len(words) == 0:
 		return set(at, section+"enabled", true), nil
 	case local != "" && len(urls) > 0:
-		return nil, diag.New(fmt.Sprintf("%s reads this machine: %v cannot be combined with it", local, urls[0]), "keep one of them")
+		return nil, diag.New(fmt.Sprintf("%s reads this machine: %v cannot be combined with it", local, urls[0]),
+			"keep one of them")
 	case len(urls) > 0:
 		out = append(out, set(at, o.Path, urls)...)
 	}
@@ -148,7 +152,8 @@ func streamed(_ Option, at source.Origin, words []string) ([]lower.Assignment, e
 	for _, k := range said {
 		if !slices.Contains(kinds, k) {
 			words := append([]string{"default"}, kinds...)
-			return nil, diag.New(fmt.Sprintf("%q is not one of %s", source.Short(k), strings.Join(words, ", ")), suggest.DidYouMean(k, words))
+			return nil, diag.New(fmt.Sprintf("%q is not one of %s", source.Short(k), strings.Join(words, ", ")),
+				suggest.DidYouMean(k, words))
 		}
 	}
 	for _, k := range kinds {

@@ -34,7 +34,8 @@ func Action(name string) flagAction {
 // (schema/cmdline).
 func FlagActions() []flagRow {
 	return []flagRow{
-		{"config", func(Option, source.Origin, []string) ([]lower.Assignment, error) { return nil, nil }}, // the file is Source.File
+		// the file is Source.File
+		{"config", func(Option, source.Origin, []string) ([]lower.Assignment, error) { return nil, nil }},
 		{"seed", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
 			return each(o, at, words, "random_seed", fields.DatasetPath+".random_seed")
 		}},
@@ -231,7 +232,8 @@ func pairs(o Option, at source.Origin, words []string, seps string, typed bool) 
 			return nil, err
 		}
 		if typed && key != templateKey && large(value) {
-			return nil, diag.New(key+": "+source.Short(value)+" is beyond 2^63, more than a whole number can be", "with quotes it is a text: "+key+`:"…"`)
+			return nil, diag.New(key+": "+source.Short(value)+" is beyond 2^63, more than a whole number can be",
+				"with quotes it is a text: "+key+`:"…"`)
 		}
 	}
 	return set(at, o.Path, m), nil
@@ -259,7 +261,8 @@ func severalPairs(words []string) []string {
 	var out []string
 	for _, w := range words {
 		list := strings.Split(w, ",")
-		if strings.ContainsAny(w, "{[(\"'\n") || slices.ContainsFunc(list, func(p string) bool { return !namedPair.MatchString(p) }) {
+		if strings.ContainsAny(w, "{[(\"'\n") || slices.ContainsFunc(list,
+			func(p string) bool { return !namedPair.MatchString(p) }) {
 			list = []string{w}
 		}
 		out = append(out, list...)

@@ -27,7 +27,8 @@ func inputFile(o Option, at source.Origin, words []string) ([]lower.Assignment, 
 	if _, err := os.Stat(w); err != nil {
 		return nil, diag.New(w+": "+source.Reason(err), "")
 	}
-	return append(set(at, fields.DatasetPath+".type", fields.DatasetTypeTaking("path").Name), set(at, o.Path, w)...), nil
+	return append(set(at, fields.DatasetPath+".type", fields.DatasetTypeTaking("path").Name), set(at, o.Path, w)...),
+		nil
 }
 
 // rateSeries reads the knots of a piecewise rate from a JSON file.
@@ -68,10 +69,14 @@ func sequenceDistribution(s string) (any, error) {
 		}
 		m := sequencePair.FindStringSubmatch(part)
 		if m == nil {
-			return nil, diag.New(fmt.Sprintf("%q is not isl,osl:percent", source.Short(part)), "such as 64,32:50;128,64:50")
+			return nil, diag.New(fmt.Sprintf("%q is not isl,osl:percent", source.Short(part)),
+				"such as 64,32:50;128,64:50")
 		}
 		sum += source.NumberOf(fields.Coerce(m[5], false))
-		out = append(out, map[string]any{"isl": MeanShape(m[1], m[2]), "osl": MeanShape(m[3], m[4]), "probability": fields.Coerce(m[5], false)})
+		out = append(out, map[string]any{
+			"isl": MeanShape(m[1], m[2]), "osl": MeanShape(m[3], m[4]),
+			"probability": fields.Coerce(m[5], false),
+		})
 	}
 	if math.Abs(sum-100) > 0.1 {
 		return nil, diag.New(fmt.Sprintf("the shares make %g percent, not 100", sum), "")
@@ -124,7 +129,8 @@ func exportLevel(o Option, at source.Origin, words []string) ([]lower.Assignment
 	case "raw":
 		return set(at, "benchmark.artifacts.raw", true), nil
 	}
-	return nil, diag.New(fmt.Sprintf("%q is not one of %s", w, strings.Join(levels, ", ")), suggest.DidYouMean(w, levels))
+	return nil, diag.New(fmt.Sprintf("%q is not one of %s", w, strings.Join(levels, ", ")),
+		suggest.DidYouMean(w, levels))
 }
 
 func verbosity(at source.Origin, level string) []lower.Assignment {

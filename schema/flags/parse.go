@@ -78,9 +78,12 @@ func (o Option) misfit(at source.Origin, words []string) diag.Errors {
 	w := words[0]
 	switch _, truth := fields.Coerce(w, true).(bool); {
 	case o.Kind == "bool" && !truth:
-		return diag.Errors{{Path: o.Path, Place: at.Where, Message: fmt.Sprintf("expected true or false, got %q", source.Short(w)), Kind: true}}
-	case o.Kind == "string" && !o.Many && len(o.Enum) > 0 && fields.New().At(o.Path).Takes(w) && !slices.ContainsFunc(o.Enum, func(e string) bool { return suggest.Fold(e) == suggest.Fold(w) }):
-		return diag.Errors{{Path: o.Path, Place: at.Where, Message: fmt.Sprintf("%q is not one of %s", source.Short(w), strings.Join(o.Enum, ", ")), Hint: suggest.DidYouMean(w, o.Enum)}}
+		return diag.Errors{{Path: o.Path, Place: at.Where, Message: fmt.Sprintf("expected true or false, got %q",
+			source.Short(w)), Kind: true}}
+	case o.Kind == "string" && !o.Many && len(o.Enum) > 0 && fields.New().At(o.Path).Takes(w) &&
+		!slices.ContainsFunc(o.Enum, func(e string) bool { return suggest.Fold(e) == suggest.Fold(w) }):
+		return diag.Errors{{Path: o.Path, Place: at.Where, Message: fmt.Sprintf("%q is not one of %s", source.Short(w),
+			strings.Join(o.Enum, ", ")), Hint: suggest.DidYouMean(w, o.Enum)}}
 	}
 	return nil
 }
@@ -104,7 +107,10 @@ func (o Option) assign(at source.Origin, words []string) ([]lower.Assignment, er
 	case o.Many:
 		return one(o.values(words)), nil
 	case len(words) != 1:
-		return nil, diag.Errors{{Path: o.Path, Place: at.Where, Message: fmt.Sprintf("takes one value, got %d", len(words))}}
+		return nil, diag.Errors{{
+			Path: o.Path, Place: at.Where,
+			Message: fmt.Sprintf("takes one value, got %d", len(words)),
+		}}
 	case o.Sweep && strings.Contains(words[0], ","):
 		values := o.points(words[0])
 		if len(values) == 1 {
@@ -184,7 +190,10 @@ func ParseSet(text string) (lower.Assignment, error) {
 	at := source.Origin{Source: source.BySet, Where: "--set"}
 	path, value, ok := strings.Cut(text, "=")
 	if path = strings.TrimSpace(path); !ok || path == "" {
-		return lower.Assignment{}, diag.Errors{{Place: at.Where, Message: fmt.Sprintf("expected path=value, got %q", text), Hint: "such as --set concurrency=8"}}
+		return lower.Assignment{}, diag.Errors{{
+			Place:   at.Where,
+			Message: fmt.Sprintf("expected path=value, got %q", text), Hint: "such as --set concurrency=8",
+		}}
 	}
 	at.Flag, at.Where = path, "--set "+path
 	n, bad := source.ReadValue(value)
@@ -205,5 +214,6 @@ func ParseSet(text string) (lower.Assignment, error) {
 // one value.
 func axisPath(path string) bool {
 	_, last := source.Cut(path)
-	return strings.HasPrefix(path, "benchmark.phases.") && slices.Contains(fields.PhaseAliases, last) || last == "isl" || last == "osl" || last == "mean"
+	return strings.HasPrefix(path, "benchmark.phases.") && slices.Contains(fields.PhaseAliases, last) ||
+		last == "isl" || last == "osl" || last == "mean"
 }

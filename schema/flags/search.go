@@ -16,7 +16,8 @@ func searchSpace(o Option, at source.Origin, words []string) ([]lower.Assignment
 	var dims []any
 	for _, w := range words {
 		parts := strings.Split(w, ":")
-		wrong := diag.New(fmt.Sprintf("expected path:lo,hi or path:lo,hi:int, got %q", source.Short(w)), "such as --search-space concurrency:1,64:int")
+		wrong := diag.New(fmt.Sprintf("expected path:lo,hi or path:lo,hi:int, got %q", source.Short(w)),
+			"such as --search-space concurrency:1,64:int")
 		if len(parts) < 2 || len(parts) > 3 {
 			return nil, wrong
 		}
@@ -52,7 +53,8 @@ func searchLimits(o Option, at source.Origin, words []string) ([]lower.Assignmen
 func searchLimit(w string) (map[string]any, error) {
 	parts := strings.Split(strings.TrimSpace(w), ":")
 	if len(parts) != 4 {
-		return nil, diag.New(fmt.Sprintf("expected metric:stat:op:threshold, got %q", source.Short(w)), "such as time_to_first_token:p95:lt:250")
+		return nil, diag.New(fmt.Sprintf("expected metric:stat:op:threshold, got %q", source.Short(w)),
+			"such as time_to_first_token:p95:lt:250")
 	}
 	threshold, err := number(parts[3])
 	if err != nil {

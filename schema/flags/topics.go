@@ -13,17 +13,29 @@ type Topic struct {
 func Topics() []Topic {
 	return []Topic{
 		{"server", "address, API, key, headers, TLS, timeouts", []string{"Endpoint"}},
-		{"load", "rate, concurrency, when to stop, cancellation", []string{"Load Generator", "User-Centric Rate", "Request Cancellation"}},
+		{
+			"load", "rate, concurrency, when to stop, cancellation",
+			[]string{"Load Generator", "User-Centric Rate", "Request Cancellation"},
+		},
 		{"warmup", "load before the measured one", []string{"Warmup"}},
-		{"prompts", "lengths and texts of synthetic prompts, shared prefixes", []string{"Prompt", "Cache Bust", "Prefix Prompt", "Input Sequence Length (ISL)", "Output Sequence Length (OSL)"}},
-		{"data", "files, published data sets, conversations, the seed", []string{"Input", "Conversation Input", "Rankings"}},
+		{"prompts", "lengths and texts of synthetic prompts, shared prefixes", []string{
+			"Prompt", "Cache Bust",
+			"Prefix Prompt", "Input Sequence Length (ISL)", "Output Sequence Length (OSL)",
+		}},
+		{
+			"data", "files, published data sets, conversations, the seed",
+			[]string{"Input", "Conversation Input", "Rankings"},
+		},
 		{"media", "images, sounds and videos in requests", []string{"Audio Input", "Image Input", "Video Input"}},
 		{"replay", "recorded traffic: its times and its changes", []string{"Fixed Schedule", "Synthesis"}},
 		{"tokens", "who counts tokens", []string{"Tokenizer"}},
 		{"limits", "which requests are good, and gates", []string{"Goodput"}},
 		{"trials", "sweeps, repeated runs, searches, budgets", []string{"Multi-Run"}},
 		{"results", "files, tables, charts, the console, exit codes", []string{"Output", "HTTP Trace", "UI"}},
-		{"program", "messages of the program, and what it collects beside the load", []string{"Service", "Workers", "Server Metrics", "GPU Telemetry", "Network Latency"}},
+		{
+			"program", "messages of the program, and what it collects beside the load",
+			[]string{"Service", "Workers", "Server Metrics", "GPU Telemetry", "Network Latency"},
+		},
 	}
 }
 

@@ -38,7 +38,8 @@ func variantBody(text string) (map[string]any, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		name, value, ok := strings.Cut(part, "=")
 		if name = strings.TrimSpace(name); !ok || name == "" {
-			return nil, diag.New(fmt.Sprintf("expected flag=value, got %q", strings.TrimSpace(part)), "such as --variant 'low: concurrency=1' --variant 'high: concurrency=8'")
+			return nil, diag.New(fmt.Sprintf("expected flag=value, got %q", strings.TrimSpace(part)),
+				"such as --variant 'low: concurrency=1' --variant 'high: concurrency=8'")
 		}
 		list, err := assignmentsOf(name, strings.TrimSpace(value))
 		if err != nil {
@@ -50,8 +51,10 @@ func variantBody(text string) (map[string]any, error) {
 			}
 		}
 	}
-	if n := root.At("benchmark.phases.profiling.requests"); n != nil && root.At("benchmark.datasets.main.entries") == nil {
-		_ = lower.Lay(x, root, lower.Assignment{Path: fields.DatasetPath + ".entries", Value: n}) // as --request-count does
+	if n := root.At("benchmark.phases.profiling.requests"); n != nil &&
+		root.At("benchmark.datasets.main.entries") == nil {
+		// as --request-count does
+		_ = lower.Lay(x, root, lower.Assignment{Path: fields.DatasetPath + ".entries", Value: n})
 	}
 	if p := root.At("benchmark.phases.profiling"); p != nil {
 		p.Pop("kind") // laid over the phase, which has one

@@ -26,7 +26,8 @@ func ExpandEnv(root *source.Node, lookup func(string) (string, bool)) (values []
 				return v
 			}
 			if !strings.Contains(ref, ":") {
-				bad = append(bad, source.Mistake(n.Origin, path, "environment variable "+m[1]+" is not set", "export it or write ${"+m[1]+":default}")...)
+				bad = append(bad, source.Mistake(n.Origin, path, "environment variable "+m[1]+" is not set",
+					"export it or write ${"+m[1]+":default}")...)
 			}
 			return m[2]
 		})
@@ -43,7 +44,10 @@ func ExpandEnv(root *source.Node, lookup func(string) (string, bool)) (values []
 // kept tells whether the templates at path are sent to the server or rendered
 // after the run, and so are not ours to read.
 func kept(path string) bool {
-	for _, p := range []string{"benchmark.artifacts.user_files", "benchmark.endpoint.template", "benchmark.endpoint.rpc.body", "benchmark.endpoint.extra.payload_template"} {
+	for _, p := range []string{
+		"benchmark.artifacts.user_files", "benchmark.endpoint.template",
+		"benchmark.endpoint.rpc.body", "benchmark.endpoint.extra.payload_template",
+	} {
 		if path == p || strings.HasPrefix(path, p+".") {
 			return true
 		}

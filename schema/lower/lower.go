@@ -27,9 +27,13 @@ type lowerer struct {
 }
 
 func newLowerer(x fields.Table) *lowerer {
-	l := &lowerer{index: x, written: map[*source.Node]any{}, free: map[string]bool{"records": true, "parameters": true, "derive": true}}
+	l := &lowerer{
+		index: x, written: map[*source.Node]any{},
+		free: map[string]bool{"records": true, "parameters": true, "derive": true},
+	}
 	for path, leaf := range x {
-		if _, name := source.Cut(path); leaf.Has(fields.IsFree) && len(leaf.Keys) == 0 && name != "benchmark" && name != "*" && name != "+" {
+		if _, name := source.Cut(path); leaf.Has(fields.IsFree) && len(leaf.Keys) == 0 &&
+			name != "benchmark" && name != "*" && name != "+" {
 			l.free[name] = true
 		}
 	}
@@ -160,7 +164,8 @@ func (l *lowerer) gather(root *source.Node) {
 
 // alone are the keys that may hold one object instead of several, with its starred path.
 var alone = map[string]string{
-	"dataset": "benchmark.datasets.*", "warmup": "benchmark.phases.*", "profiling": "benchmark.phases.*", "phases": "benchmark.phases.*",
+	"dataset": "benchmark.datasets.*", "warmup": "benchmark.phases.*", "profiling": "benchmark.phases.*",
+	"phases": "benchmark.phases.*",
 }
 
 // body lowers a benchmark, or with part a piece of one that is laid over it.
@@ -223,7 +228,10 @@ func modelsNode(m *source.Node) *source.Node {
 	case m.Kind == source.Null:
 		return m
 	case m.Kind == source.Object && m.Get("items") == nil && m.Get("name") != nil:
-		m = &source.Node{Kind: source.Object, Origin: m.Origin, Fields: []source.Field{{Name: "items", Value: source.ListNode(m), Origin: m.Origin}}}
+		m = &source.Node{
+			Kind: source.Object, Origin: m.Origin,
+			Fields: []source.Field{{Name: "items", Value: source.ListNode(m), Origin: m.Origin}},
+		}
 	case m.Kind != source.Object:
 		m = source.Wrap("items", source.ListNode(m))
 	}
@@ -241,14 +249,18 @@ func modelsNode(m *source.Node) *source.Node {
 func named(n *source.Node, name string) *source.Node {
 	dropNull(n, "name")
 	if n.Kind == source.Object && n.Get("name") == nil {
-		n.Fields = append([]source.Field{{Name: "name", Value: source.TextNode(name, n.Origin), Origin: n.Origin}}, n.Fields...)
+		n.Fields = append([]source.Field{{Name: "name", Value: source.TextNode(name, n.Origin), Origin: n.Origin}},
+			n.Fields...)
 	}
 	return n
 }
 
 func (l *lowerer) datasets(b *source.Node, part bool) {
 	if f, ok := b.Pop("dataset"); ok {
-		b.Put("datasets", &source.Node{Kind: source.List, Items: []*source.Node{named(f.Value, "default")}, Origin: f.Value.Origin})
+		b.Put("datasets", &source.Node{
+			Kind: source.List, Items: []*source.Node{named(f.Value, "default")},
+			Origin: f.Value.Origin,
+		})
 	}
 	ds := b.Get("datasets")
 	if ds == nil {
@@ -323,7 +335,8 @@ func (l *lowerer) rateSeries(phases *source.Node) {
 		dropNull(series, "path")
 		path, given := series.Pop("path")
 		if !given {
-			l.bad = append(l.bad, source.Mistake(series.Origin, where, "needs path or points", "such as [{time_s: 0, qps: 1}, {time_s: 60, qps: 10}]")...)
+			l.bad = append(l.bad, source.Mistake(series.Origin, where, "needs path or points",
+				"such as [{time_s: 0, qps: 1}, {time_s: 60, qps: 10}]")...)
 			continue
 		}
 		v, err := SeriesFile(path.Value.Text())

@@ -24,5 +24,6 @@ func SeriesFile(name string) (map[string]any, *diag.Error) {
 			return v, nil
 		}
 	}
-	return nil, diag.New(name+": holds no list of points", "such as [{\"time_s\": 0, \"qps\": 1}, {\"time_s\": 60, \"qps\": 10}]")
+	return nil, diag.New(name+": holds no list of points",
+		"such as [{\"time_s\": 0, \"qps\": 1}, {\"time_s\": 60, \"qps\": 10}]")
 }

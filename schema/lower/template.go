@@ -162,5 +162,6 @@ func templateMistake(at source.Origin, path, text string, err error, data map[st
 	if slices.Contains(fields.PhaseAliases, e.Undefined) {
 		hint = "write phases.profiling." + e.Undefined
 	}
-	return source.Mistake(at, path, what+source.Clip(e.Text), cmp.Or(hint, suggest.Hint(e.Undefined, slices.Collect(maps.Keys(data)))))
+	return source.Mistake(at, path, what+source.Clip(e.Text),
+		cmp.Or(hint, suggest.Hint(e.Undefined, slices.Collect(maps.Keys(data)))))
 }

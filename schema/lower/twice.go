@@ -46,10 +46,12 @@ func Twice(x fields.Table, n *source.Node, at, shown string) (bad diag.Errors) {
 		}
 		each(n, strings.Split(strings.Trim(p.in[len(at):], "."), "."), shown, func(o *source.Node, path string) {
 			one, other := fieldAt(o, p.one), fieldAt(o, p.other)
-			if one == nil || other == nil || !p.rewritten(x) && (!said(x, p.in, p.one, one) || !said(x, p.in, p.other, other)) {
+			if one == nil || other == nil || !p.rewritten(x) &&
+				(!said(x, p.in, p.one, one) || !said(x, p.in, p.other, other)) {
 				return
 			}
-			twice := source.Mistake(one.Origin, source.Join(path, p.one), "cannot be combined with "+p.other+" at "+other.Origin.Where, "keep one of them")
+			twice := source.Mistake(one.Origin, source.Join(path, p.one),
+				"cannot be combined with "+p.other+" at "+other.Origin.Where, "keep one of them")
 			twice[0].Twice = true
 			bad = append(bad, twice...)
 			o.Pop(p.one)

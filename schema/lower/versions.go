@@ -51,9 +51,11 @@ func KnownVersion(root *source.Node, versions []fields.Version) diag.Errors {
 	case !text:
 		return fail("expected text, got "+n.KindName(), fmt.Sprintf("such as %q", newest))
 	case fields.NewerVersion(said, newest):
-		return fail(fmt.Sprintf("%q is newer than this program", source.Short(said)), "this program knows up to "+newest+"; update aiperf")
+		return fail(fmt.Sprintf("%q is newer than this program", source.Short(said)),
+			"this program knows up to "+newest+"; update aiperf")
 	}
-	return fail(fmt.Sprintf("%q is not a version of the schema", source.Short(said)), "this program knows up to "+newest+": "+names(versions))
+	return fail(fmt.Sprintf("%q is not a version of the schema", source.Short(said)),
+		"this program knows up to "+newest+": "+names(versions))
 }
 
 func known(name string, versions []fields.Version) bool {
@@ -90,7 +92,10 @@ func Upgrade(root *source.Node, versions []fields.Version) ([]Edit, diag.Errors)
 		}
 	}
 	if newest := versions[len(versions)-1].Name; said != newest {
-		u.edits = append([]Edit{{At: n.Origin, Old: said, New: newest, Note: fmt.Sprintf("schemaVersion: %q is %q now", said, newest)}}, u.edits...)
+		u.edits = append([]Edit{{
+			At: n.Origin, Old: said, New: newest,
+			Note: fmt.Sprintf("schemaVersion: %q is %q now", said, newest),
+		}}, u.edits...)
 	}
 	return u.edits, u.bad
 }
@@ -126,11 +131,15 @@ func (u *upgrade) change(n *source.Node, at string, parts []string, v fields.Ver
 		u.bad = append(u.bad, source.Mistake(f.Origin, path, "removed in version "+v.Name, c.Doc)...)
 		n.Pop(f.Name)
 	case n.Field(c.To) != nil:
-		u.bad = append(u.bad, source.Mistake(f.Origin, path, fmt.Sprintf("is called %s since version %s, which is given too", c.To, v.Name), "keep one of them")...)
+		u.bad = append(u.bad, source.Mistake(f.Origin, path,
+			fmt.Sprintf("is called %s since version %s, which is given too", c.To, v.Name), "keep one of them")...)
 		n.Pop(f.Name)
 	default:
 		typed := f.TypedName()
-		u.edits = append(u.edits, Edit{At: f.Origin, Old: typed, New: c.To, Note: fmt.Sprintf("%s: %s is %s since version %s", path, typed, c.To, v.Name)})
+		u.edits = append(u.edits, Edit{
+			At: f.Origin, Old: typed, New: c.To,
+			Note: fmt.Sprintf("%s: %s is %s since version %s", path, typed, c.To, v.Name),
+		})
 		f.Name, f.Typed = c.To, typed
 	}
 }
@@ -198,7 +207,9 @@ func (u *upgrade) values(list *source.Node, path, at string, v fields.Version, c
 // renamed is the path text of a sweep with its new name, where c has one for it.
 // Beside is the object whose key the path is; the new name must not be among its
 // keys.
-func (u *upgrade) renamed(text, at string, origin source.Origin, beside *source.Node, v fields.Version, c fields.Change) (now string, ok bool) {
+func (u *upgrade) renamed(
+	text, at string, origin source.Origin, beside *source.Node, v fields.Version, c fields.Change,
+) (now string, ok bool) {
 	if !c.At(fields.Canonical(text)) {
 		return "", false
 	}
@@ -212,10 +223,14 @@ func (u *upgrade) renamed(text, at string, origin source.Origin, beside *source.
 	parts[i] = c.To
 	now = strings.Join(parts, ".")
 	if beside != nil && beside.Field(now) != nil {
-		u.bad = append(u.bad, source.Mistake(origin, at, fmt.Sprintf("is called %s since version %s, which is given too", now, v.Name), "keep one of them")...)
+		u.bad = append(u.bad, source.Mistake(origin, at,
+			fmt.Sprintf("is called %s since version %s, which is given too", now, v.Name), "keep one of them")...)
 		return "", false
 	}
-	u.edits = append(u.edits, Edit{At: origin, Old: text, New: now, Note: fmt.Sprintf("%s: %s is %s since version %s", at, text, now, v.Name)})
+	u.edits = append(u.edits, Edit{
+		At: origin, Old: text, New: now,
+		Note: fmt.Sprintf("%s: %s is %s since version %s", at, text, now, v.Name),
+	})
 	return now, true
 }
 

@@ -60,7 +60,10 @@ e.yaml:5:10: benchmark.phases.0.ramp: ramp is concurrency_ramp since version 2.2
 e.yaml:7:3: benchmark.phases.1.ramp: ramp is concurrency_ramp since version 2.2`; said != want {
 		t.Errorf("said\n%s\nwant\n%s", said, want)
 	}
-	for _, path := range []string{"benchmark.endpoint.timeout", "benchmark.phases.warmup.concurrency_ramp", "benchmark.phases.profiling.concurrency_ramp"} {
+	for _, path := range []string{
+		"benchmark.endpoint.timeout", "benchmark.phases.warmup.concurrency_ramp",
+		"benchmark.phases.profiling.concurrency_ramp",
+	} {
 		if root.At(path) == nil {
 			t.Errorf("no %s", path)
 		}

@@ -15,7 +15,8 @@ import (
 // The formats of CUE's messages that say which mistake it is: CUE has no other
 // name for it. TestFormatsOfCUE fails when CUE words one in another way.
 const (
-	importFailed = "import failed" // wraps a mistake in a package that is imported, once for each import that leads there
+	// wraps a mistake in a package that is imported, once for each import that leads there
+	importFailed = "import failed"
 	importCycle  = "package import cycle not allowed"
 	structural   = "structural cycle"
 	throughField = "cycle with field: %v"
@@ -94,7 +95,8 @@ func cueError(name string, e cueerrors.Error) *diag.Error {
 	case format == structural:
 		found.Message, found.Hint = "contains itself (structural cycle)", circleHint
 	case format == throughField && len(args) == 1:
-		found.Message, found.Hint, found.Cause = "refers to itself, through "+hiddenIn.ReplaceAllString(fmt.Sprint(args[0]), "$1"), circleHint, errCircle
+		found.Message, found.Hint, found.Cause = "refers to itself, through "+
+			hiddenIn.ReplaceAllString(fmt.Sprint(args[0]), "$1"), circleHint, errCircle
 	case format == listPlus:
 		found.Message, found.Hint = "lists are not added with +", `list.Concat([a, b]), with import "list", joins them`
 	case format == listTimes:
@@ -102,7 +104,8 @@ func cueError(name string, e cueerrors.Error) *diag.Error {
 	case format == notFound && len(args) == 1:
 		found.Message, found.Hint = fmt.Sprintf(format, args...), importHint(fmt.Sprint(args[0]))
 	case format == waiting && len(args) == 2:
-		found.Message, found.Hint = fmt.Sprintf("waits for a value that is not given (%v)", args[1]), "write the value, or a default: *VALUE | "+fmt.Sprint(args[0])
+		found.Message, found.Hint = fmt.Sprintf("waits for a value that is not given (%v)", args[1]),
+			"write the value, or a default: *VALUE | "+fmt.Sprint(args[0])
 	case format == unknownVar && len(args) == 1:
 		found.Message = fmt.Sprintf("the variable %v of the cue command is not filled in", args[0])
 	case format == throughLet:

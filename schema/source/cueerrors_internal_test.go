@@ -52,7 +52,10 @@ func TestFormatsOfCUE(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		inst := load.Instances([]string{thisPackage}, &load.Config{Dir: dir, Tags: c.tags, TagVars: map[string]load.TagVar{}, Env: []string{}})[0]
+		inst := load.Instances([]string{thisPackage}, &load.Config{
+			Dir: dir, Tags: c.tags,
+			TagVars: map[string]load.TagVar{}, Env: []string{},
+		})[0]
 		var err error = inst.Err
 		if inst.Err == nil {
 			err = cuecontext.New().BuildInstance(inst).Validate(cue.Concrete(true))

@@ -40,7 +40,8 @@ func loadErrors(name string, inst *build.Instance) diag.Errors {
 			there = append(there, fmt.Sprintf("%s (%s)", pkg, several.Files[i]))
 			choose = append(choose, "-p "+pkg)
 		}
-		return Mistake(Origin{Where: name}, "", "holds several packages: "+strings.Join(there, ", "), "choose one: "+strings.Join(choose, " or "))
+		return Mistake(Origin{Where: name}, "", "holds several packages: "+strings.Join(there, ", "),
+			"choose one: "+strings.Join(choose, " or "))
 	}
 	var none *load.NoFilesError
 	if errors.As(inst.Err, &none) {
@@ -65,7 +66,8 @@ func noFiles(name string, ignored []*build.File) diag.Errors {
 			why = append(why, filepath.Base(f.Filename)+": "+f.ExcludeReason.Error())
 		}
 	}
-	return Mistake(Origin{Where: name}, "", Clip("none of its files belongs to a package ("+strings.Join(why, "; ")+")"), "write package NAME at the top of its files, or name one of them")
+	return Mistake(Origin{Where: name}, "", Clip("none of its files belongs to a package ("+strings.Join(why, "; ")+
+		")"), "write package NAME at the top of its files, or name one of them")
 }
 
 // onlyIf is the condition under which a file is part of its package, and where it
@@ -94,7 +96,8 @@ func isNone(err error) bool {
 // moduleMistake gives a mistake in a module file, which CUE tells without a place,
 // that of the line it is about.
 func moduleMistake(e *diag.Error, file string) {
-	e.Place, e.Hint = ShownFile(file), "such as module: \"example.com/bench@v0\" and language: version: \""+LanguageVersion+"\""
+	e.Place, e.Hint = ShownFile(file), "such as module: \"example.com/bench@v0\" and language: version: \""+
+		LanguageVersion+"\""
 	if !strings.HasPrefix(e.Message, "language version") {
 		return
 	}
@@ -212,7 +215,8 @@ func twice(given []string) diag.Errors {
 	for _, t := range given {
 		key, value, _ := strings.Cut(t, "=")
 		if before, ok := values[key]; ok && before != value {
-			return Mistake(Origin{Where: "-t " + key}, "", "is given twice, with different values", "give each tag one value")
+			return Mistake(Origin{Where: "-t " + key}, "", "is given twice, with different values",
+				"give each tag one value")
 		}
 		values[key] = value
 	}
@@ -291,11 +295,13 @@ func wanted(name string, v cue.Value) (hint string, why error) {
 		return hint, errNeedsValue
 	}
 	if ds := defaultsOf(v); len(ds) > 1 {
-		return "they stand at " + cueOrigin(name, ds[0].Pos()).Where + " and " + cueOrigin(name, ds[1].Pos()).Where + "; write the value that is meant",
+		return "they stand at " + cueOrigin(name, ds[0].Pos()).Where + " and " + cueOrigin(name,
+				ds[1].Pos()).Where + "; write the value that is meant",
 			fmt.Errorf("has two defaults, %v and %v", ds[0], ds[1])
 	}
 	if op, _ := apart(v); op == cue.OrOp {
-		return "write only the one that you mean", fmt.Errorf("%w: several are possible, and defaults, if any, disagree", errNeedsValue)
+		return "write only the one that you mean",
+			fmt.Errorf("%w: several are possible, and defaults, if any, disagree", errNeedsValue)
 	}
 	return "", errNeedsValue
 }

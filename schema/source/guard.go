@@ -47,7 +47,8 @@ func ReadFile(name string) ([]byte, diag.Errors) {
 	case !info.Mode().IsRegular():
 		return nil, Mistake(at, "", "is not a regular file", "write the experiment into a file and name that")
 	case info.Size() > MaxBytes:
-		return nil, Mistake(at, "", fmt.Sprintf("larger than %d MB", MaxBytes>>20), "put records into a file of their own and name it in dataset.path")
+		return nil, Mistake(at, "", fmt.Sprintf("larger than %d MB", MaxBytes>>20),
+			"put records into a file of their own and name it in dataset.path")
 	}
 	src, err := os.ReadFile(name)
 	if err != nil {
@@ -119,7 +120,8 @@ func (g *yamlGuard) count(n *yaml.Node, depth int) (int, diag.Errors) {
 			return 0, bad
 		}
 		if total += size; total > maxNodes {
-			return 0, Mistake(at, "", fmt.Sprintf("more than %d values once aliases are expanded", maxNodes), "write values out instead of nesting aliases; records go into a file named in dataset.path")
+			return 0, Mistake(at, "", fmt.Sprintf("more than %d values once aliases are expanded", maxNodes),
+				"write values out instead of nesting aliases; records go into a file named in dataset.path")
 		}
 	}
 	g.sizes[n] = total
@@ -150,10 +152,12 @@ func (g *cueGuard) refuse(n ast.Node, message, hint string) {
 func (g *cueGuard) imported(im *ast.ImportSpec) {
 	path := strings.Trim(im.Path.Value, `"`)
 	own := slices.ContainsFunc(g.deps, func(d *build.Instance) bool {
-		return d.ImportPath == path || strings.HasPrefix(d.ImportPath, path+"@") || strings.HasPrefix(path, d.ImportPath)
+		return d.ImportPath == path || strings.HasPrefix(d.ImportPath, path+"@") ||
+			strings.HasPrefix(path, d.ImportPath)
 	})
 	if !own && !slices.Contains(cueImports, path) {
-		g.refuse(im, fmt.Sprintf("import %q is not allowed in an experiment", path), "allowed are "+strings.Join(cueImports, ", "))
+		g.refuse(im, fmt.Sprintf("import %q is not allowed in an experiment", path),
+			"allowed are "+strings.Join(cueImports, ", "))
 	}
 }
 
@@ -177,12 +181,14 @@ func (g *cueGuard) enter(n ast.Node) bool {
 		g.product(n)
 	case *ast.ForClause:
 		if g.loops++; g.loops > maxLoops {
-			g.refuse(n, fmt.Sprintf("more than %d for clauses", maxLoops), "write the values, or make them axes of sweep.parameters")
+			g.refuse(n, fmt.Sprintf("more than %d for clauses", maxLoops),
+				"write the values, or make them axes of sweep.parameters")
 		}
 	case *ast.CallExpr:
 		if s, ok := n.Fun.(*ast.SelectorExpr); ok {
 			if l, ok := s.Sel.(*ast.Ident); ok && (l.Name == "Range" || l.Name == "Repeat") {
-				g.refuse(n, l.Name+" is not allowed in an experiment", "write the values, or make them axes of sweep.parameters")
+				g.refuse(n, l.Name+" is not allowed in an experiment",
+					"write the values, or make them axes of sweep.parameters")
 			}
 		}
 	}

@@ -54,9 +54,12 @@ func newModules(d *Download) *modules {
 	if d != nil {
 		config = &modconfig.Config{Transport: d.Via, ClientType: "aiperf"}
 	}
-	return &modules{download: d, failed: map[module.Version]error{}, roots: map[module.Version]string{}, open: sync.OnceValues(func() (modconfig.CachedRegistry, error) {
-		return modconfig.NewRegistry(config)
-	})}
+	return &modules{
+		download: d, failed: map[module.Version]error{}, roots: map[module.Version]string{},
+		open: sync.OnceValues(func() (modconfig.CachedRegistry, error) {
+			return modconfig.NewRegistry(config)
+		}),
+	}
 }
 
 var (
@@ -67,7 +70,8 @@ var (
 // ModFile is the module file of a module.
 func (m *modules) ModFile(ctx context.Context, mv module.Version) (*modfile.File, error) {
 	if isSchema(mv.Path()) {
-		return modfile.ParseNonStrict([]byte("module: \""+mv.Path()+"\"\nlanguage: version: \""+LanguageVersion+"\"\n"), "module.cue")
+		return modfile.ParseNonStrict([]byte("module: \""+mv.Path()+"\"\nlanguage: version: \""+LanguageVersion+"\"\n"),
+			"module.cue")
 	}
 	mf, err := m.modFile(ctx, mv)
 	if err == nil && asksNewer(mf) != "" {
@@ -177,13 +181,15 @@ func (m *modules) mistakes(root string) (out diag.Errors) {
 	defer m.mu.Unlock()
 	file := filepath.Join(root, "cue.mod", "module.cue")
 	places := depPlaces(file)
-	for _, mv := range slices.SortedFunc(maps.Keys(m.failed), func(a, b module.Version) int { return cmp.Compare(a.String(), b.String()) }) {
+	for _, mv := range slices.SortedFunc(maps.Keys(m.failed),
+		func(a, b module.Version) int { return cmp.Compare(a.String(), b.String()) }) {
 		at := Origin{Where: ShownFile(file)}
 		if p, ok := places[mv.Path()]; ok {
 			at.Where = fmt.Sprintf("%s:%d:%d", at.Where, p.Line(), p.Column())
 		}
 		err := m.failed[mv]
-		message, hint := Clip(strings.Join(strings.Fields(err.Error()), " ")), "set $CUE_CACHE_DIR to the folder of the module cache"
+		message, hint := Clip(strings.Join(strings.Fields(err.Error()), " ")),
+			"set $CUE_CACHE_DIR to the folder of the module cache"
 		switch {
 		case errors.Is(err, errNotCached):
 			hint = "--allow-download fetches it, as does cue mod tidy; or copy its packages below cue.mod/pkg"
@@ -192,7 +198,8 @@ func (m *modules) mistakes(root string) (out diag.Errors) {
 		case errors.Is(err, modregistry.ErrNotFound):
 			message, hint = "the registry has no such module", "set $CUE_REGISTRY to the registry"
 		case m.download != nil:
-			message, hint = "cannot be fetched: "+message, "set $CUE_REGISTRY to the registry; cue login stores its credentials"
+			message, hint = "cannot be fetched: "+message,
+				"set $CUE_REGISTRY to the registry; cue login stores its credentials"
 		}
 		out = append(out, Mistake(at, "", mv.String()+": "+message, hint)...)
 	}

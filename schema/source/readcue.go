@@ -79,7 +79,8 @@ func isLiteral(v cue.Value) bool {
 // fieldOf is the part within which at lies, nil where none is.
 func fieldOf(parts []ast.Node, at token.Pos) *ast.Field {
 	for _, part := range parts {
-		if f, ok := part.(*ast.Field); ok && at.File() == f.Pos().File() && f.Pos().Offset() <= at.Offset() && at.Offset() < f.End().Offset() {
+		if f, ok := part.(*ast.Field); ok && at.File() == f.Pos().File() && f.Pos().Offset() <= at.Offset() &&
+			at.Offset() < f.End().Offset() {
 			return f
 		}
 	}
@@ -197,7 +198,8 @@ func (r *cueReader) broken(n *Node, v cue.Value, err error) {
 	if len(r.bad) > known {
 		return
 	}
-	if hint := openTag(v, 0); hint != "" && v.Validate() == nil { // only a value is missing: CUE's own words are about the text around it
+	// only a value is missing: CUE's own words are about the text around it
+	if hint := openTag(v, 0); hint != "" && v.Validate() == nil {
 		r.refuse(n, v, errNeedsValue, hint)
 		return
 	}

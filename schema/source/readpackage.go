@@ -83,7 +83,8 @@ func oneExperiment(name string, sel Select) ([]string, diag.Errors) {
 // ForCUE refuses what says more than a file of another language takes.
 func (s Select) ForCUE(name string) diag.Errors {
 	if s.Package != "" || s.Expr != "" || len(s.Tags) > 0 {
-		return Mistake(Origin{Where: name}, "", "-e, -p and -t are for CUE", "write the experiment in CUE, or leave them out")
+		return Mistake(Origin{Where: name}, "", "-e, -p and -t are for CUE",
+			"write the experiment in CUE, or leave them out")
 	}
 	return nil
 }
@@ -146,7 +147,8 @@ func readCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (*Nod
 		}
 	}
 	if root.Kind != Object && bad == nil {
-		return nil, p.text, Mistake(root.Origin, v.Path().String(), "an experiment is a struct, this is "+root.KindName(), experimentsHint(p.value))
+		return nil, p.text, Mistake(root.Origin, v.Path().String(),
+			"an experiment is a struct, this is "+root.KindName(), experimentsHint(p.value))
 	}
 	return root, p.text, bad
 }
@@ -162,11 +164,14 @@ func chosen(p loaded, name, expr string) (cue.Value, diag.Errors) {
 	switch found := experimentsIn(p.value, "", 0); {
 	case len(found) == 1 && slipped(found[0].path):
 	case len(found) == 1:
-		return p.value, Mistake(found[0].origin(name), found[0].path, "is an experiment, "+name+" as a whole is none", oneOf(found))
+		return p.value, Mistake(found[0].origin(name), found[0].path, "is an experiment, "+name+" as a whole is none",
+			oneOf(found))
 	case len(found) > 1:
-		return p.value, Mistake(Origin{Where: name}, "", fmt.Sprintf("which experiment? There are %d", len(found)), oneOf(found))
+		return p.value, Mistake(Origin{Where: name}, "", fmt.Sprintf("which experiment? There are %d", len(found)),
+			oneOf(found))
 	case p.folder:
-		return p.value, Mistake(Origin{Where: name}, "", "no experiment here", "an experiment is a value with benchmark: schema.#Experiment & {…}")
+		return p.value, Mistake(Origin{Where: name}, "", "no experiment here",
+			"an experiment is a value with benchmark: schema.#Experiment & {…}")
 	}
 	return p.value, nil
 }
@@ -222,7 +227,8 @@ func loadCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (load
 		out.text.Bytes = append(out.text.Bytes, text...)
 	}
 	out.folder = args[0] == thisPackage
-	out.text.Parts = out.folder || slices.ContainsFunc(insts[0].Imports, func(dep *build.Instance) bool { return !isSchemaPackage(dep) })
+	out.text.Parts = out.folder || slices.ContainsFunc(insts[0].Imports,
+		func(dep *build.Instance) bool { return !isSchemaPackage(dep) })
 	out.value = cuecontext.New().BuildInstance(insts[0])
 	if err := out.value.Err(); err != nil {
 		bad := cueErrors(name, err, nil)
@@ -231,7 +237,8 @@ func loadCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (load
 				e.Place = cueOrigin(name, pos).Where
 			}
 		}
-		if last := bad[len(bad)-1]; out.folder && len(insts[0].Files) > 1 && strings.HasPrefix(last.Message, "conflicting values") {
+		if last := bad[len(bad)-1]; out.folder && len(insts[0].Files) > 1 &&
+			strings.HasPrefix(last.Message, "conflicting values") {
 			last.Hint += "; the files of a folder are one CUE package: aiperf validate FILE… checks files one by one"
 		}
 		return out, bad
@@ -250,7 +257,8 @@ func arguments(name, abs string, sel Select) (dir string, args []string, bad dia
 	case err == nil && info.IsDir():
 		files, _ := filepath.Glob(filepath.Join(abs, "*.cue")) // the pattern is a good one
 		if len(files) == 0 {
-			return "", nil, Mistake(Origin{Where: name}, "", "is a directory without CUE files", "name an experiment file, or a folder that is a CUE package")
+			return "", nil, Mistake(Origin{Where: name}, "", "is a directory without CUE files",
+				"name an experiment file, or a folder that is a CUE package")
 		}
 		for _, f := range files {
 			if bad := readable(ShownFile(f)); bad != nil {
@@ -287,9 +295,11 @@ func belongs(name, pkg string) diag.Errors {
 	case pkg:
 		return nil
 	case "":
-		return Mistake(Origin{Where: name}, "", "belongs to no package, -p names "+pkg, "write package "+pkg+" at its top, or leave -p out")
+		return Mistake(Origin{Where: name}, "", "belongs to no package, -p names "+pkg,
+			"write package "+pkg+" at its top, or leave -p out")
 	default:
-		return Mistake(clause, "", "belongs to the package "+own+", -p names "+pkg, "-p "+own+" brings its package along")
+		return Mistake(clause, "", "belongs to the package "+own+", -p names "+pkg,
+			"-p "+own+" brings its package along")
 	}
 }
 
@@ -302,7 +312,8 @@ func readable(name string) diag.Errors {
 	}
 	if _, err := parser.ParseFile(name, src); err != nil {
 		bad := cueErrors(name, err, nil)[:1]
-		bad[0].Hint = cmp.Or(bad[0].Hint, "look at this place and the line above: braces, brackets, quotes, colons; cue fmt points at it, too")
+		bad[0].Hint = cmp.Or(bad[0].Hint,
+			"look at this place and the line above: braces, brackets, quotes, colons; cue fmt points at it, too")
 		return bad
 	}
 	return nil
@@ -354,7 +365,8 @@ func (p *packageGuard) instance(inst *build.Instance) diag.Errors {
 			return p.ofFile(f.Filename, "lies outside the module "+ShownFile(root), "copy it in")
 		}
 		if info, err := os.Stat(real); err == nil && info.Size() > MaxBytes {
-			return p.ofFile(f.Filename, fmt.Sprintf("larger than %d MB", MaxBytes>>20), "a package of experiments holds what they share, no records")
+			return p.ofFile(f.Filename, fmt.Sprintf("larger than %d MB", MaxBytes>>20),
+				"a package of experiments holds what they share, no records")
 		}
 		g := cueGuard{name: ShownFile(f.Filename), deps: inst.Imports, levels: 1}
 		for im := range f.ImportSpecs() {
@@ -393,7 +405,8 @@ func importPlace(inst, dep *build.Instance) string {
 	for _, f := range inst.Files {
 		for im := range f.ImportSpecs() {
 			path := strings.Trim(im.Path.Value, `"`)
-			if dep.ImportPath == path || strings.HasPrefix(dep.ImportPath, path+"@") || strings.HasPrefix(path, dep.ImportPath) {
+			if dep.ImportPath == path || strings.HasPrefix(dep.ImportPath, path+"@") ||
+				strings.HasPrefix(path, dep.ImportPath) {
 				return cueOrigin(ShownFile(f.Filename), im.Pos()).Where
 			}
 		}

@@ -38,7 +38,8 @@ func ReadYAML(name string, src []byte) (*Node, diag.Errors) {
 	r := yamlReader{name: name}
 	root := r.node(doc.Content[0])
 	if r.bad == nil && root.Kind != Object {
-		r.suggest(doc.Content[0], "an experiment is a mapping, this is "+root.KindName(), "aiperf config init writes one to start from")
+		r.suggest(doc.Content[0], "an experiment is a mapping, this is "+root.KindName(),
+			"aiperf config init writes one to start from")
 	}
 	return root, r.bad
 }

@@ -14,7 +14,8 @@ func TestWordsOfYAML(t *testing.T) {
 		{strings.Repeat("[", 10001), "e.yaml", "exceeded max depth", "an experiment nests at most 64 levels"},
 	} {
 		_, bad := ReadYAML("e.yaml", []byte(c.text))
-		if len(bad) != 1 || bad[0].Place != c.place || !strings.Contains(bad[0].Message, c.message) || strings.Contains(bad[0].Message, "yaml:") || bad[0].Hint != c.hint {
+		if len(bad) != 1 || bad[0].Place != c.place || !strings.Contains(bad[0].Message, c.message) ||
+			strings.Contains(bad[0].Message, "yaml:") || bad[0].Hint != c.hint {
 			t.Errorf("%.20q: %+v, want %s: …%s… (hint %q)", c.text, bad, c.place, c.message, c.hint)
 		}
 	}

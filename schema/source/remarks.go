@@ -32,5 +32,8 @@ func (r *Remarks) Missing(path, what, instead string, at Origin) {
 	}) {
 		return
 	}
-	r.Unsupported = append(r.Unsupported, &diag.Error{Path: path, Place: at.Where, Message: what + "not supported yet", Hint: instead})
+	r.Unsupported = append(r.Unsupported, &diag.Error{
+		Path: path, Place: at.Where, Message: what + "not supported yet",
+		Hint: instead,
+	})
 }

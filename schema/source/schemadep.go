@@ -41,7 +41,8 @@ func newerSchema(root string) diag.Errors {
 				at = cueOrigin(ShownFile(name), pos)
 			}
 		}
-		return Mistake(at, "", fmt.Sprintf("asks for %s %s, this program has %s", ImportPath, v, ModuleVersion), "update aiperf, or ask for the version that it has")
+		return Mistake(at, "", fmt.Sprintf("asks for %s %s, this program has %s", ImportPath, v, ModuleVersion),
+			"update aiperf, or ask for the version that it has")
 	}
 	return nil
 }

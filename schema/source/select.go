@@ -37,7 +37,8 @@ func selected(v cue.Value, name, expr string) (cue.Value, diag.Errors) {
 	if hidden := hiddenName.FindString(expr); hidden != "" {
 		if at, ok := hiddenField(v, hidden); ok {
 			_, key := places(at)
-			return at, Mistake(cueOrigin(name, key), "", "-e "+expr+": "+hidden+" is hidden", "a field that is to be chosen has a name without _: "+strings.TrimLeft(hidden, "_#"))
+			return at, Mistake(cueOrigin(name, key), "", "-e "+expr+": "+hidden+" is hidden",
+				"a field that is to be chosen has a name without _: "+strings.TrimLeft(hidden, "_#"))
 		}
 	}
 	//lint:ignore SA1019 a scope is only good in its own context
@@ -125,7 +126,8 @@ func oneOf(found []experiment) string {
 	var choices []string
 	for i, e := range found {
 		if i == most {
-			return "one of " + strings.Join(choices, ", ") + fmt.Sprintf(" and %d more, which aiperf list names", len(found)-most)
+			return "one of " + strings.Join(choices, ", ") + fmt.Sprintf(" and %d more, which aiperf list names",
+				len(found)-most)
 		}
 		choices = append(choices, "-e "+quotedForShell(e.path))
 	}

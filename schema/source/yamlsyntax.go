@@ -52,8 +52,10 @@ func slipNear(name string, src []byte, line int) diag.Errors {
 		}
 		if i > 0 {
 			before := value.FindStringSubmatch(lines[i-1])
-			if indent := len(text) - len(strings.TrimLeft(text, " ")); before != nil && indent > len(before[1]) && strings.Contains(text, ":") && !strings.ContainsAny(lines[i-1], `"'{[`) {
-				return syntaxError(name, i, indent, "is indented deeper than the line above, which has a value", "indent both lines equally")
+			if indent := len(text) - len(strings.TrimLeft(text, " ")); before != nil && indent > len(before[1]) &&
+				strings.Contains(text, ":") && !strings.ContainsAny(lines[i-1], `"'{[`) {
+				return syntaxError(name, i, indent, "is indented deeper than the line above, which has a value",
+					"indent both lines equally")
 			}
 		}
 		for _, s := range slips {
@@ -85,7 +87,8 @@ func misplaced(name string, src []byte) diag.Errors {
 		text = 0
 		if top := open[len(open)-1]; column > top {
 			if full {
-				return syntaxError(name, i, column, "is indented deeper than the line above, which has a value", "indent both lines equally")
+				return syntaxError(name, i, column, "is indented deeper than the line above, which has a value",
+					"indent both lines equally")
 			}
 			open = append(open, column)
 		}
@@ -94,7 +97,8 @@ func misplaced(name string, src []byte) diag.Errors {
 			deeper, open = open[len(open)-1], open[:len(open)-1]
 		}
 		if top := open[len(open)-1]; top != column {
-			return syntaxError(name, i, column, fmt.Sprintf("indented by %d, which fits no line above", column), fmt.Sprintf("indent it by %d or by %d", top, deeper))
+			return syntaxError(name, i, column, fmt.Sprintf("indented by %d, which fits no line above", column),
+				fmt.Sprintf("indent it by %d or by %d", top, deeper))
 		}
 		for strings.HasPrefix(said, "- ") { // what follows is open in a column of its own
 			rest := strings.TrimLeft(said[1:], " ")
@@ -149,7 +153,8 @@ func slipInJSON(name string, src []byte) diag.Errors {
 		return nil
 	}
 	at := min(int(broken.Offset), len(src)) // behind what it stumbled over
-	if at > 0 && (at < len(src) || !errors.Is(json.NewDecoder(bytes.NewReader(src)).Decode(new(any)), io.ErrUnexpectedEOF)) {
+	if at > 0 && (at < len(src) || !errors.Is(json.NewDecoder(bytes.NewReader(src)).Decode(new(any)),
+		io.ErrUnexpectedEOF)) {
 		at--
 	}
 	line, column := bytes.Count(src[:at], []byte{'\n'}), at-bytes.LastIndexByte(src[:at], '\n')-1
@@ -194,11 +199,14 @@ func yamlErrors(name string, src []byte, err error) diag.Errors {
 	if m := yamlAnchor.FindStringSubmatch(msg); m != nil {
 		if i := strings.Index(string(src), "*"+m[1]); i >= 0 {
 			before := string(src[:i])
-			return syntaxError(name, strings.Count(before, "\n"), i-strings.LastIndexByte(before, '\n')-1, "no anchor &"+m[1]+" is defined", "define it: &"+m[1]+" before the value")
+			return syntaxError(name, strings.Count(before, "\n"), i-strings.LastIndexByte(before, '\n')-1,
+				"no anchor &"+m[1]+" is defined", "define it: &"+m[1]+" before the value")
 		}
 	}
 	if i := bytes.IndexFunc(src, isUnreadable); i >= 0 && strings.Contains(msg, "control characters") {
-		return syntaxError(name, bytes.Count(src[:i], []byte{'\n'}), i-bytes.LastIndexByte(src[:i], '\n')-1, fmt.Sprintf("the control character %U", bytes.Runes(src[i:min(i+4, len(src))])[0]), `take it out, or write it as \x.. in double quotes`)
+		return syntaxError(name, bytes.Count(src[:i], []byte{'\n'}), i-bytes.LastIndexByte(src[:i], '\n')-1,
+			fmt.Sprintf("the control character %U", bytes.Runes(src[i:min(i+4, len(src))])[0]),
+			`take it out, or write it as \x.. in double quotes`)
 	}
 	if strings.Contains(msg, "max depth") {
 		return Mistake(Origin{Where: name}, "", msg, fmt.Sprintf("an experiment nests at most %d levels", maxDepth))
@@ -231,11 +239,13 @@ func Doubts(root *Node) (notes []string) {
 		switch v := n.Value.(type) {
 		case int64:
 			if n.Origin.Source == ByFile && octal.MatchString(n.Origin.Text) {
-				notes = append(notes, fmt.Sprintf("%s: %s: %s is octal, %d; write %[4]d, or leave the 0 out", n.Origin.Where, path, n.Origin.Text, v))
+				notes = append(notes, fmt.Sprintf("%s: %s: %s is octal, %d; write %[4]d, or leave the 0 out",
+					n.Origin.Where, path, n.Origin.Text, v))
 			}
 		case string:
 			if slices.ContainsFunc(typographic, func(q string) bool { return strings.HasPrefix(v, q) }) {
-				notes = append(notes, fmt.Sprintf("%s: %s: the quotes of %s are part of the text; write plain ones: \"", n.Origin.Where, path, Short(v)))
+				notes = append(notes, fmt.Sprintf("%s: %s: the quotes of %s are part of the text; write plain ones: \"",
+					n.Origin.Where, path, Short(v)))
 			}
 		}
 	})

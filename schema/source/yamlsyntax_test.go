@@ -55,7 +55,8 @@ func TestDoubtsOfYAML(t *testing.T) {
 		t.Fatal(bad)
 	}
 	notes := source.Doubts(root)
-	if len(notes) != 2 || notes[0] != "x.yaml:1:4: a: 010 is octal, 8; write 8, or leave the 0 out" || notes[1] != "x.yaml:2:4: b: the quotes of “c” are part of the text; write plain ones: \"" {
+	if len(notes) != 2 || notes[0] != "x.yaml:1:4: a: 010 is octal, 8; write 8, or leave the 0 out" ||
+		notes[1] != "x.yaml:2:4: b: the quotes of “c” are part of the text; write plain ones: \"" {
 		t.Errorf("%q", notes)
 	}
 }

@@ -68,7 +68,11 @@ func (p *pass) forEncoder(f *ast.File) {
 
 // requires tells whether s asks for fields.
 func requires(s *ast.StructLit) bool {
-	return slices.ContainsFunc(s.Elts, func(d ast.Decl) bool { f, ok := d.(*ast.Field); return ok && f.Constraint == token.NOT })
+	return slices.ContainsFunc(s.Elts, func(d ast.Decl) bool {
+		f, ok := d.(*ast.Field)
+		return ok &&
+			f.Constraint == token.NOT
+	})
 }
 
 // oneOf tells whether e is a choice among written values.

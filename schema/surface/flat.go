@@ -27,7 +27,10 @@ func (p *pass) flat() (*ast.File, error) {
 	for _, f := range p.body {
 		name, _, _ := ast.LabelName(f.Label)
 		twin := &ast.Field{Label: ast.NewIdent(name), Constraint: token.OPTION, Value: f.Value}
-		ast.AddComment(twin, &ast.CommentGroup{Doc: true, List: []*ast.Comment{{Text: "// The same as benchmark." + name + "."}}})
+		ast.AddComment(twin, &ast.CommentGroup{
+			Doc:  true,
+			List: []*ast.Comment{{Text: "// The same as benchmark." + name + "."}},
+		})
 		s.Elts = append(s.Elts, twin)
 	}
 	guards := "benchmark?: _\nsweep?: _\n"

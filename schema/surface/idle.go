@@ -49,7 +49,8 @@ func (p *pass) idle(gone Idle) ([]byte, error) {
 // owner is the definition that a path's last field belongs to.
 func (p *pass) owner(path string) (def, own string, err error) {
 	candidates := []string{"#Experiment"}
-	parts := slices.DeleteFunc(strings.Split(path, "."), func(part string) bool { return part == "*" }) // the field before it names what its members are
+	// the field before it names what its members are
+	parts := slices.DeleteFunc(strings.Split(path, "."), func(part string) bool { return part == "*" })
 	for _, part := range parts[:len(parts)-1] {
 		var next []string
 		for _, def := range candidates {

@@ -43,12 +43,16 @@ func JSONSchema(sources Files, more Beside) (map[string]any, error) {
 	if none != nil {
 		defs["None"] = none
 	}
-	all := []any{object{"properties": object{"benchmark": object{"not": object{"type": "null"}}}}} // what it has may stand beside it, but it cannot say nothing
+	// what it has may stand beside it, but it cannot say nothing
+	all := []any{object{"properties": object{"benchmark": object{"not": object{"type": "null"}}}}}
 	for _, n := range needed {
 		all = append(all, n.schema())
 	}
 	doc["allOf"] = all
-	defs["Late"] = map[string]any{"type": "string", "pattern": later + "|" + number, "description": "A template, a variable, or a number in quotes."}
+	defs["Late"] = map[string]any{
+		"type": "string", "pattern": later + "|" + number,
+		"description": "A template, a variable, or a number in quotes.",
+	}
 	for def, names := range p.oneNeeded() {
 		if o, ok := defs[strings.TrimPrefix(def, "#")].(map[string]any); ok {
 			o["anyOf"] = orRequired(names)
@@ -60,7 +64,10 @@ func JSONSchema(sources Files, more Beside) (map[string]any, error) {
 		map[string]any{"enum": []any{0, 1}},
 	}}
 	defs["LateFalse"] = map[string]any{"anyOf": []any{
-		map[string]any{"type": "string", "pattern": later + `|^\s*(` + alternatives([]any{"false", "no", "off", "n", "f", "0"}) + `)\s*$`},
+		map[string]any{
+			"type":    "string",
+			"pattern": later + `|^\s*(` + alternatives([]any{"false", "no", "off", "n", "f", "0"}) + `)\s*$`,
+		},
 		map[string]any{"const": 0},
 	}}
 	return doc, nil
@@ -94,7 +101,8 @@ func encode(files Files) (map[string]any, error) {
 	if err := v.Err(); err != nil {
 		return nil, err
 	}
-	expr, err := jsonschema.Generate(v.LookupPath(cue.ParsePath("#Experiment")), &jsonschema.GenerateConfig{Version: jsonschema.VersionDraft2020_12})
+	expr, err := jsonschema.Generate(v.LookupPath(cue.ParsePath("#Experiment")),
+		&jsonschema.GenerateConfig{Version: jsonschema.VersionDraft2020_12})
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +180,10 @@ func twins(v, props map[string]any) {
 	var keep, either []any
 	for _, r := range req {
 		if c := camelCase(r.(string)); c != r {
-			either = append(either, map[string]any{"anyOf": []any{map[string]any{"required": []any{r}}, map[string]any{"required": []any{c}}}})
+			either = append(either, map[string]any{"anyOf": []any{
+				map[string]any{"required": []any{r}},
+				map[string]any{"required": []any{c}},
+			}})
 		} else {
 			keep = append(keep, r)
 		}

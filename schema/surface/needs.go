@@ -14,7 +14,8 @@ var needed = []need{
 	{[]string{"endpoint"}, `^(benchmark[.])?(endpoint([.].+)?|url)$`},
 	{[]string{"model", "models"}, `^(benchmark[.])?models?([.].+)?$`},
 	{[]string{"dataset", "datasets"}, `^(benchmark[.])?(datasets?([.].+)?|isl|osl)$`}, // a length makes a synthetic one
-	{[]string{"phases", "profiling", "warmup"}, `.`},                                  // a field of a phase makes one; what it lacks is for the cells
+	// a field of a phase makes one; what it lacks is for the cells
+	{[]string{"phases", "profiling", "warmup"}, `.`},
 }
 
 // need is what is asked for, under any of its keys, and the paths of a sweep that
@@ -51,19 +52,24 @@ if sweep != _|_ %[1]s {
 func (n need) schema() any {
 	said := func(keys []string) (out []any) {
 		for _, k := range keys {
-			out = append(out, object{"required": []any{k}, "properties": object{k: object{"not": object{"type": "null"}}}})
+			out = append(out, object{
+				"required":   []any{k},
+				"properties": object{k: object{"not": object{"type": "null"}}},
+			})
 		}
 		return out
 	}
 	within := func(key string, below any) object {
 		return object{"required": []any{key}, "properties": object{key: below}}
 	}
-	has := object{"type": "object", "not": object{"propertyNames": object{"not": object{"pattern": n.paths}}}} // some name is such a path
+	// some name is such a path
+	has := object{"type": "object", "not": object{"propertyNames": object{"not": object{"pattern": n.paths}}}}
 	inBody := within("benchmark", object{"anyOf": said(n.keys)})
 	given := []any{
 		inBody,
 		within("sweep", within("parameters", has)),
-		within("sweep", within("axes", object{"contains": object{"anyOf": []any{within("grid", has), within("zip", has)}}})),
+		within("sweep", within("axes",
+			object{"contains": object{"anyOf": []any{within("grid", has), within("zip", has)}}})),
 		within("sweep", within("dimensions", object{"contains": within("path", object{"pattern": n.paths})})),
 		within("sweep", within("runs", object{"type": "array", "items": inBody})),
 	}

@@ -49,7 +49,10 @@ func onlyObjects(f *ast.File, defs map[string]bool) {
 		default:
 			return true
 		}
-		object := &ast.StructLit{Lbrace: token.Blank.Pos(), Elts: []ast.Decl{&ast.Ellipsis{Ellipsis: token.NoSpace.Pos()}}, Rbrace: token.NoSpace.Pos()}
+		object := &ast.StructLit{
+			Lbrace: token.Blank.Pos(),
+			Elts:   []ast.Decl{&ast.Ellipsis{Ellipsis: token.NoSpace.Pos()}}, Rbrace: token.NoSpace.Pos(),
+		}
 		c.Replace(ast.NewBinExpr(token.AND, object, ast.NewIdent(id.Name)))
 		return true
 	})

@@ -58,7 +58,8 @@ func splitMissing(decls []ast.Decl, outer []ast.Clause) (stay, guards []ast.Decl
 		if i := slices.IndexFunc(c.Clauses, func(c ast.Clause) bool { return missing(c) != "" }); i >= 0 {
 			field := missing(c.Clauses[i])
 			for _, cl := range c.Clauses {
-				if blamed, _, err := ast.LabelName(body.Elts[0].(*ast.Field).Label); err == nil && missing(cl) == blamed {
+				if blamed, _, err := ast.LabelName(body.Elts[0].(*ast.Field).Label); err == nil &&
+					missing(cl) == blamed {
 					field = blamed
 				}
 			}

@@ -76,7 +76,10 @@ func Published(sources Files, more Beside) (Files, error) {
 // rewrite runs the passes. With plain it leaves out what the JSON Schema
 // encoder cannot say and what is added to JSON afterwards.
 func rewrite(sources Files, more Beside, plain bool) (*pass, Files, error) {
-	p := &pass{enums: map[string]bool{}, gone: more.Gone, plain: plain, flatToo: more.Axes != "", patterns: map[string]bool{}, asked: map[string][]string{}}
+	p := &pass{
+		enums: map[string]bool{}, gone: more.Gone, plain: plain, flatToo: more.Axes != "",
+		patterns: map[string]bool{}, asked: map[string][]string{},
+	}
 	if err := p.read(sources); err != nil {
 		return p, nil, err
 	}
@@ -124,7 +127,8 @@ func rewrite(sources Files, more Beside, plain bool) (*pass, Files, error) {
 	switch {
 	case axes == "":
 	case plain: // text that is read later is added to the JSON, as are words in any case
-		out["axes.cue"] = []byte(strings.NewReplacer("{...}", "{[string]: _}", " | #LateBool", "", " | #Late", "").Replace(axes))
+		out["axes.cue"] = []byte(strings.NewReplacer("{...}", "{[string]: _}", " | #LateBool", "", " | #Late",
+			"").Replace(axes))
 	default:
 		f, err := parser.ParseFile("axes.cue", axes, parser.ParseComments)
 		if err != nil {
@@ -333,7 +337,10 @@ func (p *pass) file(f *ast.File) {
 		name, _, _ := ast.LabelName(def.Label)
 		if s, ok := def.Value.(*ast.StructLit); ok {
 			if p.swept = slices.Contains(sweepable, name); p.swept {
-				s.Elts = append(s.Elts, &ast.Field{Label: ast.NewIdent("#swept"), Value: or(ast.NewIdent("bool"), &ast.UnaryExpr{Op: token.MUL, X: ast.NewBool(false)})})
+				s.Elts = append(s.Elts, &ast.Field{
+					Label: ast.NewIdent("#swept"),
+					Value: or(ast.NewIdent("bool"), &ast.UnaryExpr{Op: token.MUL, X: ast.NewBool(false)}),
+				})
 			}
 			p.object(s, p.lookup(p.pkg, name))
 			if names := anyOf(s); names != nil {
@@ -343,7 +350,8 @@ func (p *pass) file(f *ast.File) {
 			continue
 		}
 		lateItems(def.Value)
-		if v := p.lookup(p.pkg, name); v.IncompleteKind()&(cue.NumberKind|cue.BoolKind) != 0 && v.IncompleteKind() != cue.TopKind {
+		if v := p.lookup(p.pkg, name); v.IncompleteKind()&(cue.NumberKind|cue.BoolKind) != 0 &&
+			v.IncompleteKind() != cue.TopKind {
 			def.Value = p.late(def.Value, v)
 		}
 		def.Value = fold(def.Value)
@@ -411,7 +419,10 @@ func (p *pass) object(s *ast.StructLit, v cue.Value) {
 		out = append(out, d)
 		if camel := camelCase(name); camel != name {
 			twin := &ast.Field{Label: ast.NewIdent(camel), Constraint: token.OPTION, Value: f.Value}
-			ast.AddComment(twin, &ast.CommentGroup{Doc: true, List: []*ast.Comment{{Text: "// The same as " + name + "."}}})
+			ast.AddComment(twin, &ast.CommentGroup{
+				Doc:  true,
+				List: []*ast.Comment{{Text: "// The same as " + name + "."}},
+			})
 			out = append(out, twin)
 			if f.Constraint == token.NOT { // either spelling will do
 				f.Constraint = token.OPTION
@@ -429,7 +440,8 @@ func (p *pass) widen(f *ast.Field, v cue.Value) {
 	if k := v.IncompleteKind(); k&(cue.NumberKind|cue.BoolKind) != 0 && k != cue.TopKind && !p.named(f.Value) {
 		f.Value = p.late(f.Value, v)
 	}
-	if l, ok := f.Value.(*ast.BasicLit); ok && l.Kind == token.STRING && strings.ToLower(l.Value) != strings.ToUpper(l.Value) {
+	if l, ok := f.Value.(*ast.BasicLit); ok && l.Kind == token.STRING &&
+		strings.ToLower(l.Value) != strings.ToUpper(l.Value) {
 		w, _ := strconv.Unquote(l.Value) // the only word there is
 		f.Value = or(f.Value, pattern(token.MAT, w))
 	}

@@ -40,7 +40,11 @@ func words(e ast.Expr) []string {
 			}
 		}
 	}
-	if len(out) < 2 || slices.ContainsFunc(ops, func(x ast.Expr) bool { id, ok := x.(*ast.Ident); return ok && id.Name == "string" }) {
+	if len(out) < 2 || slices.ContainsFunc(ops, func(x ast.Expr) bool {
+		id, ok := x.(*ast.Ident)
+		return ok &&
+			id.Name == "string"
+	}) {
 		return nil
 	}
 	return out

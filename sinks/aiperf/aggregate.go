@@ -135,8 +135,10 @@ func metricsOf(summaries []*metrics.Summary) []metrics.Stat {
 
 // members are the statistics of an estimate; what does not exist is null.
 func members(e stats.Estimate) object {
-	return object{}.with("mean", number(e.Mean)).with("std", number(e.StdDev)).with("min", number(e.Min)).with("max", number(e.Max)).
-		with("cv", number(e.CV())).with("se", number(e.StdErr())).with("ci_low", number(e.Low)).with("ci_high", number(e.High)).
+	return object{}.with("mean", number(e.Mean)).with("std", number(e.StdDev)).with("min", number(e.Min)).with("max",
+		number(e.Max)).
+		with("cv", number(e.CV())).with("se", number(e.StdErr())).with("ci_low", number(e.Low)).with("ci_high",
+		number(e.High)).
 		with("t_critical", number(e.TCritical()))
 }
 
@@ -162,7 +164,8 @@ func (a *Aggregate) json(rows []aggregateRow) object {
 	for _, r := range rows {
 		all = all.with(r.key, members(r.est).with("unit", r.unit))
 	}
-	return object{}.with("schema_version", "1.0").with("aiperf_version", a.Version).with("metadata", meta).with("metrics", all)
+	return object{}.with("schema_version", "1.0").with("aiperf_version", a.Version).with("metadata",
+		meta).with("metrics", all)
 }
 
 func (a *Aggregate) single() bool { return len(a.Runs)+len(a.Failed) == 1 }
@@ -172,7 +175,8 @@ func (a *Aggregate) csv(rows []aggregateRow) []byte {
 	for _, r := range rows {
 		e := r.est
 		b = csvLine(b, r.key, decimals(e.Mean, 2), decimals(e.StdDev, 2), decimals(e.Min, 2), decimals(e.Max, 2),
-			decimals(e.CV(), 4), decimals(e.StdErr(), 4), decimals(e.Low, 2), decimals(e.High, 2), decimals(e.TCritical(), 4), r.unit)
+			decimals(e.CV(), 4), decimals(e.StdErr(), 4), decimals(e.Low, 2),
+			decimals(e.High, 2), decimals(e.TCritical(), 4), r.unit)
 	}
 	b = csvLine(append(b, "\r\n"...), "Aggregation Type", "confidence")
 	b = csvLine(b, "Total Runs", strconv.Itoa(len(a.Runs)+len(a.Failed)))

@@ -27,7 +27,8 @@ func WriteCollated(dir string, a *Aggregate, runs []CollatedRun) (sinks.FileInfo
 		return sinks.FileInfo{}, err
 	}
 	meta := object{}.with("aggregation_type", "detailed").with("num_profile_runs", len(a.Runs)+len(a.Failed)).
-		with("num_successful_runs", len(a.Runs)).with("failed_runs", failedRuns(a.Failed)).with("run_labels", a.labels())
+		with("num_successful_runs", len(a.Runs)).with("failed_runs", failedRuns(a.Failed)).with("run_labels",
+		a.labels())
 	b, err := indented(object{}.with("schema_version", "1.0.0").with("aiperf_version", a.Version).
 		with("description", "Every request of every run as one population. profile_export_aiperf_aggregate.json is about the runs' own statistics.").
 		with("metadata", meta).with("metrics", all))
@@ -104,7 +105,8 @@ func population(values []float64) object {
 	slices.Sort(values)
 	return object{}.with("mean", number(stats.Mean(values))).with("std", number(stats.StdSample(values))).
 		with("p50", number(stats.Quantile(values, 0.5))).with("p90", number(stats.Quantile(values, 0.9))).
-		with("p95", number(stats.Quantile(values, 0.95))).with("p99", number(stats.Quantile(values, 0.99))).with("count", len(values))
+		with("p95", number(stats.Quantile(values, 0.95))).with("p99",
+		number(stats.Quantile(values, 0.99))).with("count", len(values))
 }
 
 // means is each run's own share; a run without the metric has none.
@@ -112,7 +114,8 @@ func means(runs []CollatedRun, values [][]float64) []object {
 	out := []object{}
 	for i, run := range runs {
 		if len(values[i]) > 0 {
-			out = append(out, object{}.with("label", run.Label).with("mean", number(stats.Mean(values[i]))).with("count", len(values[i])))
+			out = append(out, object{}.with("label", run.Label).with("mean",
+				number(stats.Mean(values[i]))).with("count", len(values[i])))
 		}
 	}
 	return out

@@ -18,7 +18,8 @@ const maker = "NVIDIA AIPerf"
 func (w *Writer) writeConsole() error {
 	var b strings.Builder
 	if !w.Info.complete() {
-		fmt.Fprintf(&b, "%s | INCOMPLETE RESULTS\n%s\nThey are about a part of the run: do not compare them with complete ones.\n\n", maker, w.Info.incompleteReason())
+		fmt.Fprintf(&b, "%s | INCOMPLETE RESULTS\n%s\nThey are about a part of the run: do not compare them with complete ones.\n\n",
+			maker, w.Info.incompleteReason())
 	}
 	if errs := w.errors.list(); len(errs) > 0 {
 		errorTable(errs).write(&b)
@@ -50,7 +51,8 @@ func (w *Writer) writeConsole() error {
 	if err := w.footer(&b); err != nil {
 		return err
 	}
-	return w.put(w.Dir, w.names.Console, "console", []byte(words.Clean(b.String()))) // a command line is foreign text, too
+	// a command line is foreign text, too
+	return w.put(w.Dir, w.names.Console, "console", []byte(words.Clean(b.String())))
 }
 
 // panels are what AIPerf warns of below its tables: programs know them by their
@@ -62,11 +64,13 @@ func (w *Writer) panels() (out []panel) {
 		if !ok || !(s.Avg > 0) || !(all.Avg > 0) {
 			return ""
 		}
-		return fmt.Sprintf("%s of %s requests (%.1f%%)", words.Decimals(s.Avg, 0), words.Decimals(all.Avg, 0), 100*s.Avg/all.Avg)
+		return fmt.Sprintf("%s of %s requests (%.1f%%)", words.Decimals(s.Avg, 0), words.Decimals(all.Avg, 0),
+			100*s.Avg/all.Avg)
 	}
 	if many := share(metrics.UsageDiscrepancyCount); many != "" {
 		out = append(out, panel{"Token Count Discrepancy Warning", []string{
-			fmt.Sprintf("%s: the server's usage and the count made here differ by more than %g%%.", many, metrics.DiscrepancyShown),
+			fmt.Sprintf("%s: the server's usage and the count made here differ by more than %g%%.", many,
+				metrics.DiscrepancyShown),
 			"The tokenizer may not be the served model's, or the server adds tokens, such as a chat template's.",
 			"  --tokenizer NAME          counts with that model's tokenizer",
 			"  --use-server-token-count  takes the server's numbers",
@@ -75,7 +79,8 @@ func (w *Writer) panels() (out []panel) {
 	if many := share(metrics.OSLMismatchCount); many != "" {
 		diff, _ := w.summary.Get(metrics.OSLMismatchDiffPct)
 		out = append(out, panel{"Output Sequence Length Mismatch Warning", []string{
-			fmt.Sprintf("%s: the answer has not the length that was asked for, by more than %g%% or %g tokens.", many, 100*metrics.MismatchShare, metrics.MismatchTokens),
+			fmt.Sprintf("%s: the answer has not the length that was asked for, by more than %g%% or %g tokens.", many,
+				100*metrics.MismatchShare, metrics.MismatchTokens),
 			fmt.Sprintf("Average difference: %.1f%%. A model that comes to its end stops early unless the server is told not to.", diff.Avg),
 			"  --extra-inputs ignore_eos:true  where the server knows it",
 			"  --extra-inputs min_tokens:N     where the server knows it",

@@ -5,17 +5,22 @@ import "slices"
 // datasetMembers are what AIPerf's data set of a type holds, in its order. Its
 // reader refuses a file with another member.
 func datasetMembers(kind string) []string {
-	recorded := []string{"prompts", "osl", "synthesis", "inter_turn_delay_cap_seconds", "trace_idle_gap_cap_seconds", "ignore_trace_delays", "use_think_time_only", "max_context_length", "cache_bust"}
+	recorded := []string{
+		"prompts", "osl", "synthesis", "inter_turn_delay_cap_seconds", "trace_idle_gap_cap_seconds",
+		"ignore_trace_delays", "use_think_time_only", "max_context_length", "cache_bust",
+	}
 	members := []string{"name", "type", "entries", "random_seed", "sampling", "system_prompt", "system_prompt_file"}
 	switch kind {
 	case "file":
-		return append(append(members, recorded...), "path", "records", "format", "trace_session_sample_ratio", "max_idle_gap_cap_seconds",
+		return append(append(members, recorded...), "path", "records", "format", "trace_session_sample_ratio",
+			"max_idle_gap_cap_seconds",
 			"replay_speedup", "open_loop_replay", "open_loop_strict", "omit_kv_hints", "force_min_tokens", "block_size",
 			"prompt_batch_size", "image_batch_size", "audio_batch_size", "video_batch_size")
 	case "public":
 		return append(append(members, recorded...), "dataset", "hf_subset", "filters", "hf_weka_dataset")
 	}
-	return append(members, "prompts", "isl", "osl", "prefix_prompts", "turns", "turn_delay", "turn_delay_ratio", "images", "audio", "video", "rankings")
+	return append(members, "prompts", "isl", "osl", "prefix_prompts", "turns", "turn_delay",
+		"turn_delay_ratio", "images", "audio", "video", "rankings")
 }
 
 // asDatasets are the data sets as AIPerf's reader takes them: each with the

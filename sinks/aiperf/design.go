@@ -60,7 +60,9 @@ func (x DesignDimension) json() object {
 		kind = "int"
 	}
 	if len(x.Choices) > 0 {
-		return object{}.with("path", x.Path).with("lo", nil).with("hi", nil).with("scale", scale).with("kind", kind).with("choices", bare(x.Choices))
+		return object{}.with("path", x.Path).with("lo", nil).with("hi", nil).with("scale",
+			scale).with("kind", kind).with("choices", bare(x.Choices))
 	}
-	return object{}.with("path", x.Path).with("lo", number(x.Lo)).with("hi", number(x.Hi)).with("scale", scale).with("kind", kind).with("choices", nil)
+	return object{}.with("path", x.Path).with("lo", number(x.Lo)).with("hi", number(x.Hi)).with("scale",
+		scale).with("kind", kind).with("choices", nil)
 }

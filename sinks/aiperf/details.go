@@ -204,7 +204,8 @@ func (w *recordWriter) rawLine(r *record.Record, x *RawRequest) []byte {
 		b = append(b, `{"perf_ns":`...)
 		b = fmt.Appendf(b, "%d", e.At)
 		if !x.Streamed {
-			b = pair(append(append(b, `,"text":`...), appendString(nil, string(e.Data))...), "content_type", x.ContentType)
+			b = pair(append(append(b, `,"text":`...), appendString(nil, string(e.Data))...), "content_type",
+				x.ContentType)
 			b = append(b, '}')
 			continue
 		}
@@ -240,7 +241,8 @@ func appendCompact(b, raw []byte) []byte {
 // outputTags are the metrics of an entry of outputs.json.
 func outputTags() []string {
 	return []string{
-		"input_sequence_length", "output_token_count", "output_sequence_length", "request_latency", "time_to_first_token", "inter_token_latency",
+		"input_sequence_length", "output_token_count", "output_sequence_length", "request_latency",
+		"time_to_first_token", "inter_token_latency",
 	}
 }
 
@@ -259,7 +261,8 @@ func (w *recordWriter) output(r *record.Record, x *RawRequest) []byte {
 			}
 		}
 	}
-	o := object{}.with("session_num", r.SessionNum).with("conversation_id", r.ConversationID).with("turn_index", r.Turn).with("x_request_id", r.XRequestID)
+	o := object{}.with("session_num", r.SessionNum).with("conversation_id", r.ConversationID).with("turn_index",
+		r.Turn).with("x_request_id", r.XRequestID)
 	if r.Sent != record.None {
 		o = o.with("request_start_ns", w.t0+r.Sent)
 	}
@@ -318,7 +321,8 @@ func (d *Details) writeOutputs() (sinks.FileInfo, error) {
 	if err := s.buf.Flush(); err != nil {
 		return sinks.FileInfo{}, err
 	}
-	slices.SortStableFunc(s.index, func(a, b fragment) int { return cmp.Or(cmp.Compare(a.session, b.session), cmp.Compare(a.turn, b.turn)) })
+	slices.SortStableFunc(s.index,
+		func(a, b fragment) int { return cmp.Or(cmp.Compare(a.session, b.session), cmp.Compare(a.turn, b.turn)) })
 	a, err := sinks.CreateArtifact(d.dir, d.names.Outputs)
 	if err != nil {
 		return sinks.FileInfo{}, err

@@ -22,8 +22,10 @@ func exchangeOf(r *record.Record) *aiperf.RawRequest {
 	x := &aiperf.RawRequest{
 		RequestHeader:  []byte("Host: h\r\nAuthorization: Bearer sk-very-secret\r\nX-Api-Key: k\r\nX-Team: blue\r\nX-Session-Affinity: s\r\n"),
 		ResponseHeader: []byte("Content-Type: text/event-stream\r\nSet-Cookie: id=1\r\n"),
-		Body:           []byte(`{"model": "m", "n": 1}`), Status: r.HTTPStatus, Reason: "OK", ContentType: "application/json",
-		Local: "127.0.0.1:4711", Remote: "[::1]:8000", Streamed: r.Streamed, Reasoning: []byte("hm "), Text: []byte("the key is sk-very-secret"),
+		Body:           []byte(`{"model": "m", "n": 1}`), Status: r.HTTPStatus,
+		Reason: "OK", ContentType: "application/json",
+		Local: "127.0.0.1:4711", Remote: "[::1]:8000", Streamed: r.Streamed, Reasoning: []byte("hm "),
+		Text: []byte("the key is sk-very-secret"),
 	}
 	x.Events = []aiperf.RawEvent{{At: 5, Data: []byte(`{"a":"λ\n"}`)}, {At: 7, Data: []byte("[DONE]"), Error: true}}
 	if !r.Streamed {
@@ -34,7 +36,10 @@ func exchangeOf(r *record.Record) *aiperf.RawRequest {
 
 func writeDetails(t *testing.T, dir, prefix string, want aiperf.DetailOptions) {
 	t.Helper()
-	info := &aiperf.RunInfo{T0: details0, Phases: []aiperf.PhaseName{{Name: "warmup", Warmup: true}, {Name: "profiling"}}}
+	info := &aiperf.RunInfo{T0: details0, Phases: []aiperf.PhaseName{
+		{Name: "warmup", Warmup: true},
+		{Name: "profiling"},
+	}}
 	d, err := aiperf.NewDetails(dir, prefix, want, info)
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +63,8 @@ func TestDetails(t *testing.T) {
 	if len(raw) != 3+5 {
 		t.Fatalf("%d raw lines", len(raw))
 	}
-	if got := strings.Join(keys(t, []byte(raw[0])), " "); got != "metadata start_perf_ns request_headers status responses payload" {
+	if got := strings.Join(keys(t, []byte(raw[0])),
+		" "); got != "metadata start_perf_ns request_headers status responses payload" {
 		t.Errorf("raw keys %s", got)
 	}
 	for _, want := range []string{
@@ -93,7 +99,8 @@ func TestDetails(t *testing.T) {
 		}
 	}
 	last := out.Data[len(out.Data)-1]
-	if last.Text == nil || *last.Text != "hm the key is ***" || last.Metrics["request_latency"] != 90.0 || out.Data[0].Text != nil {
+	if last.Text == nil || *last.Text != "hm the key is ***" ||
+		last.Metrics["request_latency"] != 90.0 || out.Data[0].Text != nil {
 		t.Errorf("last entry %+v, first text %v", last, out.Data[0].Text)
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "outputs-*")); err != nil || len(left) > 0 {
@@ -138,7 +145,8 @@ func TestTraceData(t *testing.T) {
 			t.Fatal(err)
 		}
 		tr := got.Trace
-		if tr.Body != 100+i || tr.Headers["X-Team"] != "<redacted>" || tr.Headers["Authorization"] != "<redacted>" || tr.Port != 4711 || tr.Remote != "::1" {
+		if tr.Body != 100+i || tr.Headers["X-Team"] != "<redacted>" || tr.Headers["Authorization"] != "<redacted>" ||
+			tr.Port != 4711 || tr.Remote != "::1" {
 			t.Errorf("line %d: %+v", i, tr)
 		}
 		if tr.All > 0 {

@@ -69,14 +69,23 @@ func Differences() []Difference {
 		{Absent, "active_prefill_throughput_per_user", nothing},
 		{Absent, "active_total_throughput", nothing},
 		{Absent, "output_token_throughput_per_user", jitter},
-		{Absent, "server_metrics.json", "of one phase; server_metrics_export.jsonl and .parquet have every sample with its time"},
-		{Absent, "tcp_connect_start_ns", "connections are opened before the first request; connecting_ns is there when a request waited for one"},
+		{
+			Absent, "server_metrics.json",
+			"of one phase; server_metrics_export.jsonl and .parquet have every sample with its time",
+		},
+		{
+			Absent, "tcp_connect_start_ns",
+			"connections are opened before the first request; connecting_ns is there when a request waited for one",
+		},
 		{Absent, "tcp_connect_end_ns", "connections are opened before the first request"},
 		{Absent, "connecting_ns", "connections are opened before the first request"},
 		{Absent, "cause", "no text of another program's exceptions"},
 
 		{Counted, "output_token_throughput_per_user", jitter},
-		{Counted, "credit_to_start_latency", "successes only; AIPerf counts failures, which it records as taking no time"},
+		{
+			Counted, "credit_to_start_latency",
+			"successes only; AIPerf counts failures, which it records as taking no time",
+		},
 		{Counted, "effective_latency", "successes only; AIPerf counts failures, which it records as taking no time"},
 		{Counted, "usage_discrepancy_count", "depends on the tokens of the prompt, and so on the tokenizer"},
 
@@ -87,7 +96,10 @@ func Differences() []Difference {
 		{Valued, "http_req_total", "AIPerf counts connecting twice"},
 		{Valued, "http_req_data_sent", "header and body; AIPerf's is the body"},
 		{Valued, "http_req_data_received", "header, framing and body; AIPerf's is the body"},
-		{Valued, "effective_decode_throughput", "a request whose content came in one read counts; AIPerf drops its tokens"},
+		{
+			Valued, "effective_decode_throughput",
+			"a request whose content came in one read counts; AIPerf drops its tokens",
+		},
 		{Valued, "start_ns", "exact; AIPerf's slices begin and end at multiples of 256 ns"},
 		{Valued, "end_ns", "exact; AIPerf's slices begin and end at multiples of 256 ns"},
 		{Valued, "error_summary", "an error inside a stream keeps the server's words; AIPerf loses them"},

@@ -97,8 +97,11 @@ func (s *gpuSet) of(h *telemetry.History, collector string) (out []*gpu) {
 		g := byIndex[index]
 		if g == nil {
 			g = &gpu{
-				index: index, platform: s.Fields[field].Platform(), name: first(labels, "modelName", "card_model"), uuid: first(labels, "UUID", "serial_number"),
-				bus: labels["pci_bus_id"], device: labels["device"], hostname: first(labels, "hostname", "Hostname"), namespace: labels["namespace"], podName: labels["pod"], at: looks, values: make([][]float64, len(s.Fields)), stats: make([]object, len(s.Fields)),
+				index: index, platform: s.Fields[field].Platform(), name: first(labels, "modelName", "card_model"),
+				uuid: first(labels, "UUID", "serial_number"),
+				bus:  labels["pci_bus_id"], device: labels["device"], hostname: first(labels, "hostname", "Hostname"),
+				namespace: labels["namespace"], podName: labels["pod"], at: looks,
+				values: make([][]float64, len(s.Fields)), stats: make([]object, len(s.Fields)),
 			}
 			byIndex[index] = g
 			out = append(out, g)
@@ -175,7 +178,8 @@ func fieldStats(f telemetry.GPUField, values []float64, from int) object {
 	for _, q := range pageQuantiles {
 		o = o.with(q.name, number(stats.Quantile(sorted, q.q)))
 	}
-	return o.with("min", number(sorted[0])).with("max", number(sorted[len(sorted)-1])).with("std", number(sampleStd(known, mean))).
+	return o.with("min", number(sorted[0])).with("max", number(sorted[len(sorted)-1])).with("std",
+		number(sampleStd(known, mean))).
 		with("count", len(values)-from).with("sum", number(sum))
 }
 
@@ -214,7 +218,8 @@ func (s *gpuSet) json() object {
 					metrics = metrics.with(f.Key, g.stats[i])
 				}
 			}
-			o := object{}.with("gpu_index", g.index).with("gpu_name", g.name).with("gpu_uuid", g.uuid).with("platform", g.platform)
+			o := object{}.with("gpu_index", g.index).with("gpu_name", g.name).with("gpu_uuid", g.uuid).with("platform",
+				g.platform)
 			o = o.withText("hostname", g.hostname).withText("namespace", g.namespace).withText("pod_name", g.podName)
 			gpus = gpus.with(fmt.Sprintf("gpu_%d", g.index), o.with("metrics", metrics))
 		}
@@ -257,7 +262,10 @@ func (s *gpuSet) csv(b []byte) []byte {
 				if g.stats[i] == nil {
 					continue
 				}
-				row := []string{shownEndpoint(source.url), strconv.Itoa(g.index), g.name, g.uuid, g.platform, f.Name + " (" + f.Unit + ")"}
+				row := []string{
+					shownEndpoint(source.url), strconv.Itoa(g.index), g.name,
+					g.uuid, g.platform, f.Name + " (" + f.Unit + ")",
+				}
 				for _, name := range csvStats() {
 					v, _ := g.stats[i].get(name).(number)
 					if g.stats[i].get(name) == nil {
@@ -295,8 +303,10 @@ func (s *gpuSet) lines(to *sinks.Artifact) (rows int64, err error) {
 					continue
 				}
 				o := object{}.with("gpu_index", g.index).with("gpu_uuid", g.uuid).with("gpu_model_name", g.name)
-				o = o.withText("pci_bus_id", g.bus).withText("device", g.device).withText("hostname", g.hostname).withText("namespace", g.namespace).withText("pod_name", g.podName)
-				b, err := o.with("platform", g.platform).with("timestamp_ns", t0+at).with("telemetry_source_url", source.url).with("telemetry_data", data).append(nil)
+				o = o.withText("pci_bus_id", g.bus).withText("device", g.device).withText("hostname",
+					g.hostname).withText("namespace", g.namespace).withText("pod_name", g.podName)
+				b, err := o.with("platform", g.platform).with("timestamp_ns", t0+at).with("telemetry_source_url",
+					source.url).with("telemetry_data", data).append(nil)
 				if err == nil {
 					_, err = to.Write(append(b, '\n'))
 				}
@@ -316,7 +326,8 @@ func (s *gpuSet) console(b *strings.Builder) {
 		return
 	}
 	read := s.read()
-	head := fmt.Sprintf("AIPerf | GPU Telemetry Summary\n%d/%d telemetry sources reachable\n", len(read), len(s.configured()))
+	head := fmt.Sprintf("AIPerf | GPU Telemetry Summary\n%d/%d telemetry sources reachable\n", len(read),
+		len(s.configured()))
 	for _, u := range s.configured() {
 		mark := " ✘ (unreachable)"
 		if slices.Contains(read, u) {
@@ -330,7 +341,10 @@ func (s *gpuSet) console(b *strings.Builder) {
 	}
 	for _, source := range s.sources {
 		for _, g := range source.gpus {
-			t := &box{title: fmt.Sprintf("%s | GPU %d | %s", shownEndpoint(source.url), g.index, g.name), head: append([]string{"Metric"}, consoleStats()...), left: -1}
+			t := &box{
+				title: fmt.Sprintf("%s | GPU %d | %s", shownEndpoint(source.url), g.index, g.name),
+				head:  append([]string{"Metric"}, consoleStats()...), left: -1,
+			}
 			for i, f := range s.Fields {
 				if g.stats[i] == nil {
 					continue

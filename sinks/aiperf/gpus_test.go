@@ -47,10 +47,16 @@ func TestAMDPages(t *testing.T) {
 		}
 		for _, f := range page.Families {
 			for _, x := range f.Values {
-				samples = append(samples, telemetry.Sample{At: at, Source: "http://h:5000/metrics", Collector: telemetry.ROCM, Metric: f.Name, Labels: x.Labels, Kind: x.Kind, Value: x.V})
+				samples = append(samples, telemetry.Sample{
+					At: at, Source: "http://h:5000/metrics",
+					Collector: telemetry.ROCM, Metric: f.Name, Labels: x.Labels, Kind: x.Kind, Value: x.V,
+				})
 			}
 		}
-		samples = append(samples, telemetry.Sample{At: at, Source: "http://h:5000/metrics", Collector: telemetry.ROCM, Metric: telemetry.Up, Kind: telemetry.Gauge, Value: 1})
+		samples = append(samples, telemetry.Sample{
+			At: at, Source: "http://h:5000/metrics", Collector: telemetry.ROCM,
+			Metric: telemetry.Up, Kind: telemetry.Gauge, Value: 1,
+		})
 	}
 	dir := t.TempDir()
 	w, err := aiperf.NewWriter(aiperf.Profile{
@@ -96,7 +102,8 @@ func TestAMDPages(t *testing.T) {
 		t.Fatalf("%d lines, want two for each of 4 looks:\n%s", len(got), b)
 	}
 	last, older := got[6], got[7]
-	if last.Platform != "amd" || last.UUID != "S0" || last.Data["amd_power"] != 503 || last.Data["amd_gfx_activity"] != 97 || math.Abs(last.Data["amd_memory_used"]-206.14) > 0.01 ||
+	if last.Platform != "amd" || last.UUID != "S0" || last.Data["amd_power"] != 503 ||
+		last.Data["amd_gfx_activity"] != 97 || math.Abs(last.Data["amd_memory_used"]-206.14) > 0.01 ||
 		math.Abs(last.Data["amd_energy_consumption"]-1.5e-3) > 1e-9 {
 		t.Errorf("the first GPU says %+v", last)
 	}
@@ -121,6 +128,7 @@ func TestAMDPages(t *testing.T) {
 	}
 	metrics := said.Telemetry.Endpoints["h:5000"].GPUs["gpu_0"].Metrics
 	if avg, _ := metrics["amd_energy_consumption"]["avg"].(float64); math.Abs(avg-1.5e-3) > 1e-9 {
-		t.Errorf("over the profiling phase energy is %v, want what it grew by since the look before: 0.0015 MJ", metrics["amd_energy_consumption"])
+		t.Errorf("over the profiling phase energy is %v, want what it grew by since the look before: 0.0015 MJ",
+			metrics["amd_energy_consumption"])
 	}
 }

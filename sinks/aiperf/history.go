@@ -109,15 +109,18 @@ func (h *SearchHistory) json() object {
 	feasible := make([]bool, len(h.Iterations))
 	for i, x := range h.Iterations {
 		feasible[i] = x.Feasible
-		iterations = append(iterations, object{}.with("iteration_idx", i).with("variation_values", h.values(i)).with("objective_values", h.objectives(i)).
+		iterations = append(iterations, object{}.with("iteration_idx", i).with("variation_values",
+			h.values(i)).with("objective_values", h.objectives(i)).
 			with("feasible", x.Feasible).with("non_monotonic_warning", x.Warning))
 	}
-	out := object{}.with("config", h.Config.json()).with("iterations", iterations).with("best_trials", h.best(h.Best, feasible)).
+	out := object{}.with("config", h.Config.json()).with("iterations", iterations).with("best_trials",
+		h.best(h.Best, feasible)).
 		with("boundary_summary", h.boundary(h.Boundary))
 	if len(h.Tiers) > 0 { // ours: AIPerf's file has one boundary
 		tiers := []object{}
 		for _, t := range h.Tiers {
-			tiers = append(tiers, object{}.with("label", t.Label).with("sla_filters", filters(t.Filters)).with("best_trials", h.best(t.Best, t.Feasible)).
+			tiers = append(tiers, object{}.with("label", t.Label).with("sla_filters",
+				filters(t.Filters)).with("best_trials", h.best(t.Best, t.Feasible)).
 				with("boundary_summary", h.boundary(t.Boundary)).with("convergence_reason", orNull(t.Reason)))
 		}
 		out = out.with("tiers", tiers)
@@ -146,7 +149,8 @@ func (h *SearchHistory) best(at []int, feasible []bool) any {
 	}
 	out := []object{}
 	for _, i := range at {
-		out = append(out, object{}.with("iteration_idx", i).with("objective_values", h.objectives(i)).with("variation_values", h.values(i)).
+		out = append(out, object{}.with("iteration_idx", i).with("objective_values",
+			h.objectives(i)).with("variation_values", h.values(i)).
 			with("feasible", feasible[i]).with("feasible_count", n).with("pareto_rank", 0))
 	}
 	return out
@@ -181,16 +185,19 @@ func (h *SearchHistory) boundary(b *SearchBoundary) any {
 		if o := h.Iterations[*b.Holds].Objectives; o != nil {
 			objective = number(o[0])
 		}
-		low = object{}.with("value", h.Iterations[*b.Holds].Values[0].V).with("iteration_idx", *b.Holds).with("objective_value", objective)
+		low = object{}.with("value", h.Iterations[*b.Holds].Values[0].V).with("iteration_idx",
+			*b.Holds).with("objective_value", objective)
 	}
 	if b.Fails != nil {
 		var breach any
 		if b.Breach != nil {
 			breach = b.Breach.json()
 		}
-		high = object{}.with("value", h.Iterations[*b.Fails].Values[0].V).with("iteration_idx", *b.Fails).with("first_breach", breach)
+		high = object{}.with("value", h.Iterations[*b.Fails].Values[0].V).with("iteration_idx",
+			*b.Fails).with("first_breach", breach)
 	}
-	out := object{}.with("swept_dim_path", h.Config.Space[0].Path).with("feasible_max", low).with("infeasible_min", high)
+	out := object{}.with("swept_dim_path", h.Config.Space[0].Path).with("feasible_max", low).with("infeasible_min",
+		high)
 	if b.Kind != "" {
 		out = out.with("boundary_type", b.Kind)
 	}
@@ -206,20 +213,25 @@ func (h *SearchHistory) boundary(b *SearchBoundary) any {
 func (c *SearchConfig) json() object {
 	goals, constraints, space := []object{}, []object{}, []object{}
 	for _, g := range c.Objectives {
-		goals = append(goals, object{}.with("metric", g.Metric).with("stat", g.Stat).with("direction", strings.ToUpper(g.Direction)).with("threshold", numberOrNull(g.Threshold)))
+		goals = append(goals, object{}.with("metric", g.Metric).with("stat", g.Stat).with("direction",
+			strings.ToUpper(g.Direction)).with("threshold", numberOrNull(g.Threshold)))
 	}
 	for _, x := range c.Constraints {
-		constraints = append(constraints, object{}.with("metric", x.Metric).with("op", x.Op).with("bound", number(x.Bound)))
+		constraints = append(constraints, object{}.with("metric", x.Metric).with("op", x.Op).with("bound",
+			number(x.Bound)))
 	}
 	for _, d := range c.Space {
-		space = append(space, object{}.with("path", d.Path).with("lo", number(d.Low)).with("hi", number(d.Hi)).with("kind", d.Kind))
+		space = append(space, object{}.with("path", d.Path).with("lo", number(d.Low)).with("hi",
+			number(d.Hi)).with("kind", d.Kind))
 	}
 	var seed any
 	if c.Seed != nil {
 		seed = *c.Seed
 	}
-	return object{}.with("planner", c.Planner).with("objectives", goals).with("outcome_constraints", constraints).with("max_iterations", c.Most).
-		with("n_initial_points", c.Initial).with("random_seed", seed).with("improvement_patience", c.Patience).with("plateau_window", c.Window).
+	return object{}.with("planner", c.Planner).with("objectives", goals).with("outcome_constraints",
+		constraints).with("max_iterations", c.Most).
+		with("n_initial_points", c.Initial).with("random_seed", seed).with("improvement_patience",
+		c.Patience).with("plateau_window", c.Window).
 		with("plateau_threshold", number(c.Flat)).with("search_space", space).with("sla_filters", filters(c.Filters))
 }
 
@@ -239,7 +251,8 @@ func filters(of []Filter) []object {
 }
 
 func (f Filter) json() object {
-	return object{}.with("metric_tag", f.Tag).with("stat", f.Stat).with("op", f.Op).with("threshold", number(f.Threshold))
+	return object{}.with("metric_tag", f.Tag).with("stat", f.Stat).with("op", f.Op).with("threshold",
+		number(f.Threshold))
 }
 
 // Keeps tells whether a figure keeps the limit.

@@ -33,29 +33,41 @@ func TestHistoryHasAIPerfsShape(t *testing.T) {
 		Iterations: []aiperf.SearchIteration{
 			{Values: at(3), Objectives: []float64{582.5}, Feasible: true}, {Values: at(9), Objectives: []float64{800.9}}, {Values: at(11)},
 		},
-		Boundary: &aiperf.SearchBoundary{Holds: &zero, Fails: &one, Breach: &aiperf.Breach{Filter: limit, Observed: &observed}, Low: math.NaN(), High: math.NaN()},
+		Boundary: &aiperf.SearchBoundary{
+			Holds: &zero, Fails: &one,
+			Breach: &aiperf.Breach{Filter: limit, Observed: &observed}, Low: math.NaN(), High: math.NaN(),
+		},
 	}
 	monotonic := &aiperf.SearchHistory{
-		Config: config, Best: []int{0}, Reason: "max_iterations", Recipe: "max-concurrency-under-sla", Iterations: bayesian.Iterations[:1],
-		Boundary: &aiperf.SearchBoundary{Holds: &zero, Low: math.NaN(), High: math.NaN()},
+		Config: config, Best: []int{0}, Reason: "max_iterations", Recipe: "max-concurrency-under-sla",
+		Iterations: bayesian.Iterations[:1],
+		Boundary:   &aiperf.SearchBoundary{Holds: &zero, Low: math.NaN(), High: math.NaN()},
 	}
-	for name, h := range map[string]*aiperf.SearchHistory{"search_history.json": bayesian, "search_history_monotonic.json": monotonic} {
+	for name, h := range map[string]*aiperf.SearchHistory{
+		"search_history.json":           bayesian,
+		"search_history_monotonic.json": monotonic,
+	} {
 		dir := t.TempDir()
 		if _, err := aiperf.WriteHistory(dir, h); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(shapeOf(t, filepath.Join("testdata", name)), shapeOf(t, filepath.Join(dir, "search_history.json"))); diff != "" {
+		if diff := cmp.Diff(shapeOf(t, filepath.Join("testdata", name)),
+			shapeOf(t, filepath.Join(dir, "search_history.json"))); diff != "" {
 			t.Errorf("%s (-AIPerf's +ours):\n%s", name, diff)
 		}
 	}
 	dir := t.TempDir()
-	bayesian.Best, bayesian.Boundary, bayesian.Reason = nil, &aiperf.SearchBoundary{Fails: &one, Kind: "cliff", Binding: "time_to_first_token:p95", Low: 8, High: 9}, ""
+	bayesian.Best, bayesian.Boundary, bayesian.Reason = nil, &aiperf.SearchBoundary{
+		Fails: &one, Kind: "cliff",
+		Binding: "time_to_first_token:p95", Low: 8, High: 9,
+	}, ""
 	if _, err := aiperf.WriteHistory(dir, bayesian); err != nil {
 		t.Fatal(err)
 	}
 	m := readMap(t, filepath.Join(dir, "search_history.json"))
 	last, b := m["iterations"].([]any)[2].(map[string]any), m["boundary_summary"].(map[string]any)
-	if last["objective_values"] != nil || last["feasible"] != false || m["best_trials"] != nil || m["convergence_reason"] != nil || b["boundary_type"] != "cliff" || b["feasible_max"] != nil {
+	if last["objective_values"] != nil || last["feasible"] != false || m["best_trials"] != nil ||
+		m["convergence_reason"] != nil || b["boundary_type"] != "cliff" || b["feasible_max"] != nil {
 		t.Errorf("what is not there: %v", m)
 	}
 	if diff := cmp.Diff(map[string]any{"lo": 8.0, "hi": 9.0}, b["boundary_ci"]); diff != "" {
@@ -65,11 +77,17 @@ func TestHistoryHasAIPerfsShape(t *testing.T) {
 
 // swept is a sweep of concurrency whose cells have a metric.
 func swept(tag string, values map[int64]float64) *aiperf.SweepSummary {
-	s := &aiperf.SweepSummary{Trials: 1, Level: 0.95, Mode: "repeated", Parameters: []aiperf.SweepParameter{{Path: "phases.profiling.concurrency"}}}
+	s := &aiperf.SweepSummary{
+		Trials: 1, Level: 0.95, Mode: "repeated",
+		Parameters: []aiperf.SweepParameter{{Path: "phases.profiling.concurrency"}},
+	}
 	for at, v := range values {
 		st := metrics.Blank(tag, "ms")
 		st.Avg, st.P95, st.P99, st.Count = v, v, v, 10
-		s.Cells = append(s.Cells, aiperf.SweepCell{Point: []aiperf.Parameter{{Name: "phases.profiling.concurrency", Value: aiperf.Plain{V: at}}}, Runs: []*metrics.Summary{{Stats: []metrics.Stat{st}}}})
+		s.Cells = append(s.Cells, aiperf.SweepCell{Point: []aiperf.Parameter{{
+			Name:  "phases.profiling.concurrency",
+			Value: aiperf.Plain{V: at},
+		}}, Runs: []*metrics.Summary{{Stats: []metrics.Stat{st}}}})
 	}
 	return s
 }
@@ -87,26 +105,45 @@ func TestPostProcess(t *testing.T) {
 		return filepath.Join(dir, info.Path), readMap(t, filepath.Join(dir, info.Path))
 	}
 	latencies := swept(metrics.RequestLatency, map[int64]float64{1: 94, 3: 92, 8: 154})
-	file, m := write(latencies, &aiperf.PostProcess{Handler: "degradation_knee_detect", File: "degradation_knee.json", Metric: metrics.RequestLatency, Stat: "p99", Swept: path, Share: 0.5})
-	if diff := cmp.Diff(shapeOf(t, filepath.Join("testdata", "degradation_knee.json")), shapeOf(t, file)); diff != "" || m["knee_concurrency"] != 8.0 || m["baseline_p99"] != 94.0 {
+	file, m := write(latencies, &aiperf.PostProcess{
+		Handler: "degradation_knee_detect", File: "degradation_knee.json",
+		Metric: metrics.RequestLatency, Stat: "p99", Swept: path, Share: 0.5,
+	})
+	if diff := cmp.Diff(shapeOf(t, filepath.Join("testdata", "degradation_knee.json")), shapeOf(t, file)); diff != "" ||
+		m["knee_concurrency"] != 8.0 || m["baseline_p99"] != 94.0 {
 		t.Errorf("knee %v (-AIPerf's +ours):\n%s", m, diff)
 	}
-	if _, m = write(latencies, &aiperf.PostProcess{Handler: "degradation_knee_detect", File: "degradation_knee.json", Metric: metrics.RequestLatency, Stat: "p99", Swept: path, Share: 0.9}); m["knee_concurrency"] != nil {
+	if _, m = write(latencies, &aiperf.PostProcess{
+		Handler: "degradation_knee_detect", File: "degradation_knee.json",
+		Metric: metrics.RequestLatency, Stat: "p99", Swept: path, Share: 0.9,
+	}); m["knee_concurrency"] != nil {
 		t.Errorf("a knee that is not there: %v", m)
 	}
 	limit := aiperf.Filter{Tag: metrics.RequestLatency, Stat: "p95", Op: "lt", Threshold: 93}
-	_, m = write(latencies, &aiperf.PostProcess{Handler: "sla_breach_knee", File: "sla_breach.json", Swept: path, Filters: []aiperf.Filter{limit}})
+	_, m = write(latencies, &aiperf.PostProcess{
+		Handler: "sla_breach_knee", File: "sla_breach.json",
+		Swept: path, Filters: []aiperf.Filter{limit},
+	})
 	if m["max_passing_concurrency"] != 3.0 || m["first_failing_concurrency"] != 1.0 || m["monotonicity_check"] != false || m["first_failing_breach"].(map[string]any)["observed"] != 94.0 || len(m["all_points"].([]any)) != 3 {
 		t.Errorf("breach: %v", m)
 	}
 	line := swept(metrics.TimeToFirstToken, map[int64]float64{256: 12.8 + 1, 512: 25.6 + 1, 1024: 51.2 + 1})
-	_, m = write(line, &aiperf.PostProcess{Handler: "ttft_curve_fit", File: "prefill_curve.json", Metric: metrics.TimeToFirstToken, Stat: "avg", Swept: path})
+	_, m = write(line, &aiperf.PostProcess{
+		Handler: "ttft_curve_fit", File: "prefill_curve.json",
+		Metric: metrics.TimeToFirstToken, Stat: "avg", Swept: path,
+	})
 	c := m["coefficients"].([]any)
-	if m["fit_form"] != "linear" || math.Abs(c[0].(float64)-0.05) > 1e-9 || math.Abs(c[1].(float64)-1) > 1e-9 || m["below_floor"] != false || len(m["raw_points"].([]any)) != 3 {
+	if m["fit_form"] != "linear" ||
+		math.Abs(c[0].(float64)-0.05) > 1e-9 || math.Abs(c[1].(float64)-1) > 1e-9 || m["below_floor"] != false ||
+		len(m["raw_points"].([]any)) != 3 {
 		t.Errorf("curve: %v", m)
 	}
 	bent := swept(metrics.TimeToFirstToken, map[int64]float64{1: 16, 2: 9, 3: 4, 4: 1, 5: 0.5, 6: 1, 7: 4, 8: 9, 9: 16})
-	if _, m = write(bent, &aiperf.PostProcess{Handler: "ttft_curve_fit", File: "prefill_curve.json", Metric: metrics.TimeToFirstToken, Stat: "avg", Swept: path}); m["fit_form"] != "quadratic" || m["below_floor"] != false {
+	if _, m = write(bent, &aiperf.PostProcess{
+		Handler: "ttft_curve_fit", File: "prefill_curve.json",
+		Metric: metrics.TimeToFirstToken, Stat: "avg", Swept: path,
+	}); m["fit_form"] != "quadratic" ||
+		m["below_floor"] != false {
 		t.Errorf("bent: %v", m)
 	}
 	grid := &aiperf.SweepSummary{Trials: 1}
@@ -114,19 +151,32 @@ func TestPostProcess(t *testing.T) {
 		st := metrics.Blank("inter_token_latency", "ms")
 		st.Avg = x[2]
 		grid.Cells = append(grid.Cells, aiperf.SweepCell{
-			Point: []aiperf.Parameter{{Name: path, Value: aiperf.Plain{V: int64(x[0])}}, {Name: "datasets.main.prompts.osl", Value: aiperf.Plain{V: int64(x[1])}}},
-			Runs:  []*metrics.Summary{{Stats: []metrics.Stat{st}}},
+			Point: []aiperf.Parameter{
+				{Name: path, Value: aiperf.Plain{V: int64(x[0])}},
+				{Name: "datasets.main.prompts.osl", Value: aiperf.Plain{V: int64(x[1])}},
+			},
+			Runs: []*metrics.Summary{{Stats: []metrics.Stat{st}}},
 		})
 	}
-	_, m = write(grid, &aiperf.PostProcess{Handler: "itl_surface_fit", File: "decode_itl_surface.json", Metric: "inter_token_latency", Stat: "avg", Swept: path, Other: "datasets.main.prompts.osl"})
-	if diff := cmp.Diff(map[string]any{"concurrency_axis": []any{1.0, 10.0}, "osl_axis": []any{64.0, 256.0}, "itl_grid": []any{[]any{10.0, 12.0}, []any{11.0, nil}}}, m["surface"]); diff != "" {
+	_, m = write(grid, &aiperf.PostProcess{
+		Handler: "itl_surface_fit", File: "decode_itl_surface.json",
+		Metric: "inter_token_latency", Stat: "avg", Swept: path, Other: "datasets.main.prompts.osl",
+	})
+	if diff := cmp.Diff(map[string]any{
+		"concurrency_axis": []any{1.0, 10.0}, "osl_axis": []any{64.0, 256.0},
+		"itl_grid": []any{[]any{10.0, 12.0}, []any{11.0, nil}},
+	}, m["surface"]); diff != "" {
 		t.Errorf("surface: %s", diff)
 	}
 	shapes := &aiperf.SweepSummary{Trials: 1}
 	for _, x := range [][2]float64{{10, 100}, {20, 300}, {30, 200}} {
-		first, tokens := metrics.Blank(metrics.TimeToFirstToken, "ms"), metrics.Blank(metrics.OutputTokenThroughput, "tokens/sec")
+		first, tokens := metrics.Blank(metrics.TimeToFirstToken, "ms"),
+			metrics.Blank(metrics.OutputTokenThroughput, "tokens/sec")
 		first.P95, tokens.Avg = x[0], x[1]
-		shapes.Cells = append(shapes.Cells, aiperf.SweepCell{Named: map[string]aiperf.Plain{"isl": {V: int64(128)}, "osl": {V: int64(64)}, "concurrency": {V: int64(x[0])}}, Runs: []*metrics.Summary{{Stats: []metrics.Stat{first, tokens}}}})
+		shapes.Cells = append(shapes.Cells, aiperf.SweepCell{Named: map[string]aiperf.Plain{
+			"isl": {V: int64(128)},
+			"osl": {V: int64(64)}, "concurrency": {V: int64(x[0])},
+		}, Runs: []*metrics.Summary{{Stats: []metrics.Stat{first, tokens}}}})
 	}
 	_, m = write(shapes, &aiperf.PostProcess{Handler: "pareto_sweep", File: "pareto_sweep.json"})
 	var on []any
@@ -136,7 +186,10 @@ func TestPostProcess(t *testing.T) {
 	if !slices.Equal(on, []any{true, true, false}) || m["x_metric"] != metrics.TimeToFirstToken {
 		t.Errorf("front: %v", m)
 	}
-	if file, m = write(swept("x", nil), &aiperf.PostProcess{Handler: "pareto_sweep", File: "pareto_sweep.json"}); filepath.Base(file) != "post_process_errors.json" || m["error"] == nil {
+	if file, m = write(swept("x", nil), &aiperf.PostProcess{
+		Handler: "pareto_sweep",
+		File:    "pareto_sweep.json",
+	}); filepath.Base(file) != "post_process_errors.json" || m["error"] == nil {
 		t.Errorf("what cannot be worked out: %s %v", file, m)
 	}
 }

@@ -71,7 +71,8 @@ func withTemplate(shown object) {
 			rest = append(rest, m)
 		}
 	}
-	shown.set("endpoint", endpoint.set("extra", rest).with("template", object{}.with("body", body).with("response_field", field)))
+	shown.set("endpoint", endpoint.set("extra", rest).with("template",
+		object{}.with("body", body).with("response_field", field)))
 }
 
 // object is a body with the numbers as AIPerf keeps them.
@@ -163,7 +164,12 @@ func bounds(sla object) []any {
 		for _, stat := range of {
 			than, _ := stat.value.(object)
 			for _, op := range than {
-				list = append(list, object{{"metric_tag", metric.key}, {"stat", stat.key}, {"op", op.key}, {"threshold", asFloat(op.value)}})
+				list = append(list, object{
+					{"metric_tag", metric.key},
+					{"stat", stat.key},
+					{"op", op.key},
+					{"threshold", asFloat(op.value)},
+				})
 			}
 		}
 	}
@@ -247,7 +253,8 @@ func withLengths(shown object) {
 		prompts, _ := set.get("prompts").(object)
 		for i := range prompts {
 			isl, ok := prompts[i].value.(object)
-			if prompts[i].key != "isl" || !ok || isl.get("type") != nil || isl.get("value") != nil || isl.get("mean") != nil {
+			if prompts[i].key != "isl" || !ok || isl.get("type") != nil || isl.get("value") != nil ||
+				isl.get("mean") != nil {
 				continue
 			}
 			prompts[i].value = append(object{{"mean", number(usualISL)}}, isl...)
@@ -261,10 +268,13 @@ func alwaysSaid() []string {
 
 func saidByFlags() []string {
 	return []string{
-		"datasets.*.name", "datasets.*.type", "datasets.*.random_seed", "datasets.*.turns.stddev", "datasets.*.turns.mean",
-		"datasets.*.turn_delay.stddev", "datasets.*.turn_delay.mean", "phases.*.name", "phases.*.type", "phases.*.requests", "phases.*.sessions",
+		"datasets.*.name", "datasets.*.type", "datasets.*.random_seed", "datasets.*.turns.stddev",
+		"datasets.*.turns.mean",
+		"datasets.*.turn_delay.stddev", "datasets.*.turn_delay.mean", "phases.*.name",
+		"phases.*.type", "phases.*.requests", "phases.*.sessions",
 		"artifacts.auto_plot", "artifacts.plot_required", "gpu_telemetry.enabled",
-		"server_metrics.enabled", "server_metrics.urls", "server_metrics.formats", "runtime.ui", "endpoint.request_content_type",
+		"server_metrics.enabled", "server_metrics.urls", "server_metrics.formats",
+		"runtime.ui", "endpoint.request_content_type",
 	}
 }
 
@@ -343,22 +353,30 @@ func configOrder(path string) []string {
 	switch path {
 	case "":
 		return []string{
-			"models", "endpoint", "datasets", "phases", "artifacts", "slos", "tokenizer", "gpu_telemetry", "server_metrics",
-			"network_latency", "otel", "mlflow", "wandb", "runtime", "logging", "accuracy", "metrics", "scenario", "unsafe_override",
+			"models", "endpoint", "datasets", "phases", "artifacts", "slos", "tokenizer", "gpu_telemetry",
+			"server_metrics",
+			"network_latency", "otel", "mlflow", "wandb", "runtime", "logging", "accuracy", "metrics", "scenario",
+			"unsafe_override",
 		}
 	case "endpoint":
 		return []string{
-			"urls", "url_strategy", "type", "path", "api_key", "timeout", "streaming", "connection_reuse", "use_legacy_max_tokens",
+			"urls", "url_strategy", "type", "path", "api_key", "timeout", "streaming", "connection_reuse",
+			"use_legacy_max_tokens",
 			"use_server_token_count", "per_chunk_usage", "template", "headers", "extra", "download_video_content",
-			"request_content_type", "session_header", "uuid_and_strip", "wait_for_model_timeout", "wait_for_model_interval",
+			"request_content_type", "session_header", "uuid_and_strip", "wait_for_model_timeout",
+			"wait_for_model_interval",
 			"wait_for_model_mode", "reset_kv_cache", "server_profiler", "transport",
 		}
 	case "datasets.*":
 		return []string{
-			"name", "type", "path", "records", "format", "entries", "random_seed", "sampling", "open_loop_replay", "open_loop_strict",
-			"omit_kv_hints", "force_min_tokens", "ignore_trace_delays", "use_think_time_only", "cache_bust", "prompts", "prefix_prompts",
-			"turns", "turn_delay", "turn_delay_ratio", "images", "audio", "video", "system_prompt", "system_prompt_file", "rankings",
-			"synthesis", "trace_session_sample_ratio", "inter_turn_delay_cap_seconds", "max_idle_gap_cap_seconds", "replay_speedup",
+			"name", "type", "path", "records", "format", "entries", "random_seed", "sampling", "open_loop_replay",
+			"open_loop_strict",
+			"omit_kv_hints", "force_min_tokens", "ignore_trace_delays", "use_think_time_only", "cache_bust", "prompts",
+			"prefix_prompts",
+			"turns", "turn_delay", "turn_delay_ratio", "images", "audio", "video",
+			"system_prompt", "system_prompt_file", "rankings",
+			"synthesis", "trace_session_sample_ratio", "inter_turn_delay_cap_seconds", "max_idle_gap_cap_seconds",
+			"replay_speedup",
 			"prompt_batch_size", "image_batch_size", "audio_batch_size", "video_batch_size", "block_size",
 			"trace_idle_gap_cap_seconds", "max_context_length", "dataset", "hf_subset", "filters", "hf_weka_dataset",
 		}
@@ -366,15 +384,20 @@ func configOrder(path string) []string {
 		return []string{
 			"adaptive_scale", "adaptive_min_completed_requests", "adaptive_control_variable", "adaptive_control_min",
 			"adaptive_scale_strategy_type", "adaptive_scale_step_policy", "adaptive_scale_base_step",
-			"adaptive_scale_max_step_multiplier", "adaptive_scale_step_percent", "name", "kind", "type", "exclude_from_results",
-			"requests", "duration", "sessions", "concurrency", "prefill_concurrency", "rate", "rate_series", "smoothness", "users",
-			"auto_offset", "start_offset", "end_offset", "grace_period", "sla", "seamless", "trajectory_start_min_ratio",
-			"trajectory_start_max_ratio", "burst_phase_starts", "concurrency_ramp", "prefill_ramp", "rate_ramp", "cancellation",
+			"adaptive_scale_max_step_multiplier", "adaptive_scale_step_percent",
+			"name", "kind", "type", "exclude_from_results",
+			"requests", "duration", "sessions", "concurrency", "prefill_concurrency",
+			"rate", "rate_series", "smoothness", "users",
+			"auto_offset", "start_offset", "end_offset", "grace_period",
+			"sla", "seamless", "trajectory_start_min_ratio",
+			"trajectory_start_max_ratio", "burst_phase_starts", "concurrency_ramp", "prefill_ramp", "rate_ramp",
+			"cancellation",
 			"failed_request_threshold", "system_idle_gap_cap_seconds", "agentic_warmup_grace_period",
 		}
 	case "artifacts":
 		return []string{
-			"dir", "prefix", "summary", "records", "raw", "trace", "show_trace_timing", "slice_duration", "user_files", "auto_plot",
+			"dir", "prefix", "summary", "records", "raw", "trace", "show_trace_timing", "slice_duration", "user_files",
+			"auto_plot",
 			"plot_required", "export_outputs_json",
 		}
 	}

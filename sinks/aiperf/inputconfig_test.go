@@ -54,7 +54,9 @@ func TestInputConfig(t *testing.T) {
 			`"artifacts":{"dir":"/r/c","records":["jsonl"],"raw":true,"auto_plot":false,"plot_required":false},"slos":{"request_latency":90.0},` +
 			`"network_latency":{"enabled":false,"ping_interval":1.0}}`},
 		{"lengths have a mean", aiperf.InputConfig{
-			All: []byte(`{"datasets":[{},{}]}`), Said: []byte(`{"datasets":[{"prompts":{"isl":{},"osl":{"mean":2}}},{"prompts":{"isl":{"stddev":10}}}]}`), Flags: true,
+			All:   []byte(`{"datasets":[{},{}]}`),
+			Said:  []byte(`{"datasets":[{"prompts":{"isl":{},"osl":{"mean":2}}},{"prompts":{"isl":{"stddev":10}}}]}`),
+			Flags: true,
 		}, `{"datasets":[{"prompts":{"isl":{"mean":550.0},"osl":{"mean":2.0}}},{"prompts":{"isl":{"mean":550.0,"stddev":10.0}}}],"tokenizer":{},"otel":{},"mlflow":{},"wandb":{}}`},
 		{"recorded requests have no lengths of texts", aiperf.InputConfig{
 			All:   []byte(`{"datasets":[{"type":"file","name":"main"}]}`),
@@ -66,7 +68,8 @@ func TestInputConfig(t *testing.T) {
 			Said: []byte(`{"datasets":[{"prompts":{"osl":3,"corpus":"coding"}},{"prompts":{},"force_min_tokens":false,"synthesis":{"max_isl":9}}]}`),
 		}, `{"datasets":[{"prompts":{"corpus":"coding"},"osl":3},{"prompts":{}}]}`},
 		{"bounds of a phase are a list", aiperf.InputConfig{
-			All: []byte(`{"phases":[{"kind":"profiling"}]}`), Said: []byte(`{"phases":[{"sla":{"request_latency":{"p95":{"le":100}},"time_to_first_token":{"avg":{"lt":5,"ge":1}}}}]}`),
+			All:  []byte(`{"phases":[{"kind":"profiling"}]}`),
+			Said: []byte(`{"phases":[{"sla":{"request_latency":{"p95":{"le":100}},"time_to_first_token":{"avg":{"lt":5,"ge":1}}}}]}`),
 		}, `{"phases":[{"kind":"profiling","sla":[{"metric_tag":"request_latency","stat":"p95","op":"le","threshold":100.0},` +
 			`{"metric_tag":"time_to_first_token","stat":"avg","op":"lt","threshold":5.0},{"metric_tag":"time_to_first_token","stat":"avg","op":"ge","threshold":1.0}]}]}`},
 		{"nothing", aiperf.InputConfig{}, `{}`},
@@ -115,14 +118,16 @@ func TestFractionsAreAIPerfs(t *testing.T) {
 		path, body := strings.CutPrefix(strings.ReplaceAll(row.Path, "[]", ".*"), "benchmark.")
 		first, _, _ := strings.Cut(path, ".")
 		l := fields.New().At("benchmark." + path)
-		if one := first == "phases" && !strings.HasPrefix(path, "phases.*"); one || !body || slices.Contains([]string{"model", "dataset", "warmup", "profiling"}, first) || l != nil && l.Lower != "" {
+		if one := first == "phases" && !strings.HasPrefix(path, "phases.*"); one || !body ||
+			slices.Contains([]string{"model", "dataset", "warmup", "profiling"}, first) || l != nil && l.Lower != "" {
 			continue // another spelling of the same
 		}
 		if absent, at := fields.AbsentAt("benchmark." + path); l == nil && (absent == nil || absent.Idle[at] == "") {
 			continue // not built, and not written either
 		}
 		number, whole := slices.Contains(row.Types, "number"), slices.Contains(row.Types, "integer")
-		if shapes := slices.ContainsFunc(row.Types, func(s string) bool { return strings.HasPrefix(s, "object") }); number && whole || shapes {
+		if shapes := slices.ContainsFunc(row.Types,
+			func(s string) bool { return strings.HasPrefix(s, "object") }); number && whole || shapes {
 			continue
 		}
 		if n++; schema.TakesFraction(path) != number {
@@ -160,7 +165,10 @@ func TestDatasetMembers(t *testing.T) {
 			}
 		}
 	}
-	for variant, kind := range map[string]string{"SyntheticDataset": "synthetic", "FileDataset": "file", "PublicDataset": "public"} {
+	for variant, kind := range map[string]string{
+		"SyntheticDataset": "synthetic",
+		"FileDataset":      "file", "PublicDataset": "public",
+	} {
 		ours, want := aiperf.DatasetMembers(kind), theirs[variant]
 		slices.Sort(ours)
 		slices.Sort(want)
@@ -176,7 +184,8 @@ func TestConsoleFileIsHarmless(t *testing.T) {
 	v := chatRun(t, failures)
 	v.info.CLICommand = "aiperf profile -m 'm\x1b[31mred\x1b]0;title\a'"
 	v.writeAs(t, aiperf.Profile{Prefix: "run1", JSON: true})
-	if text := string(load(t, filepath.Join(v.dir, "run1_console.txt"))); !strings.Contains(text, "CLI Command: aiperf profile -m 'mred'\n") || strings.ContainsRune(text, '\x1b') {
+	if text := string(load(t, filepath.Join(v.dir, "run1_console.txt"))); !strings.Contains(text,
+		"CLI Command: aiperf profile -m 'mred'\n") || strings.ContainsRune(text, '\x1b') {
 		t.Errorf("%q", text)
 	}
 }
@@ -186,7 +195,8 @@ func TestPhasesSlicesConsole(t *testing.T) {
 	t.Parallel()
 	v := chatRun(t, failures)
 	files := v.writeAs(t, aiperf.Profile{
-		Prefix: "run1", JSON: true, Records: true, Slice: 200 * time.Millisecond, ShowTrace: true, Title: "LLM", Log: "logs/aiperf.log",
+		Prefix: "run1", JSON: true, Records: true, Slice: 200 * time.Millisecond, ShowTrace: true, Title: "LLM",
+		Log: "logs/aiperf.log",
 	})
 	var names []string
 	for _, f := range files {
@@ -208,7 +218,8 @@ func TestPhasesSlicesConsole(t *testing.T) {
 	if err := json.Unmarshal(load(t, filepath.Join(v.dir, "phase_manifest.json")), &manifest); err != nil {
 		t.Fatal(err)
 	}
-	if len(manifest.Phases) != 2 || manifest.Phases[0].OK != 4 || manifest.Phases[1].OK != 18 || manifest.Phases[1].Failed != 6 || manifest.Phases[0].Path != "phases/warmup/run1.json" {
+	if len(manifest.Phases) != 2 || manifest.Phases[0].OK != 4 || manifest.Phases[1].OK != 18 ||
+		manifest.Phases[1].Failed != 6 || manifest.Phases[0].Path != "phases/warmup/run1.json" {
 		t.Errorf("manifest %+v", manifest)
 	}
 	var slices struct {
@@ -252,7 +263,8 @@ func TestPhasesSlicesConsole(t *testing.T) {
 		at += i
 	}
 	for _, line := range strings.Split(text, "\n") {
-		if n := len([]rune(line)); n > 140 && !strings.HasPrefix(line, "CLI Command") && !strings.Contains(line, "Export: ") {
+		if n := len([]rune(line)); n > 140 && !strings.HasPrefix(line, "CLI Command") &&
+			!strings.Contains(line, "Export: ") {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}

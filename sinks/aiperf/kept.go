@@ -30,7 +30,8 @@ func ReadKept(about []byte) (k Kept, err error) {
 		return k, err
 	}
 	if k.Schema != KeptSchema {
-		return k, fmt.Errorf("written in %q, this program reads %q: use the version of aiperf that wrote it", k.Schema, KeptSchema)
+		return k, fmt.Errorf("written in %q, this program reads %q: use the version of aiperf that wrote it", k.Schema,
+			KeptSchema)
 	}
 	return k, nil
 }

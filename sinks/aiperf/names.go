@@ -22,8 +22,10 @@ type Names struct {
 // prefixSuffixes are what is taken off a prefix that was given as a file name, longest first.
 func prefixSuffixes() []string {
 	return []string{
-		"_server_metrics.parquet", "_network_latency.jsonl", "_server_metrics.jsonl", "_gpu_telemetry.jsonl", "_server_metrics.json",
-		"_server_metrics.csv", "_timeslices.json", "_timeslices.csv", "_console.txt", "_raw.jsonl", ".parquet", ".jsonl", ".json", ".csv",
+		"_server_metrics.parquet", "_network_latency.jsonl", "_server_metrics.jsonl",
+		"_gpu_telemetry.jsonl", "_server_metrics.json",
+		"_server_metrics.csv", "_timeslices.json", "_timeslices.csv", "_console.txt", "_raw.jsonl", ".parquet",
+		".jsonl", ".json", ".csv",
 	}
 }
 
@@ -86,7 +88,8 @@ func ownPrefix(prefix string) string {
 // reserved are the stems of files, and the folders, that stand beside the profile
 // exports.
 func reserved(p string) bool {
-	for _, s := range append(sinks.TableNames(), "inputs", "manifest", "summary", "resolved", "journal", "plan.lock", "run_config", "phase_manifest", ".aiperf_results_ready",
+	for _, s := range append(sinks.TableNames(), "inputs", "manifest", "summary", "resolved", "journal", "plan.lock",
+		"run_config", "phase_manifest", ".aiperf_results_ready",
 		"aggregate", "incomplete", "logs", "phases", "plots", "profile_runs", "sweep_aggregate") {
 		if p == s {
 			return true
@@ -98,7 +101,8 @@ func reserved(p string) bool {
 // All are the names, also those of files that are not always written.
 func (n Names) All() []string {
 	return []string{
-		n.JSON, n.CSV, n.Records, n.Inputs, n.Ready, n.Raw, n.Outputs, n.Console, n.SlicesJSON, n.SlicesCSV, n.Phases, n.Config,
+		n.JSON, n.CSV, n.Records, n.Inputs, n.Ready, n.Raw, n.Outputs, n.Console, n.SlicesJSON, n.SlicesCSV, n.Phases,
+		n.Config,
 		n.PagesJSON, n.PagesCSV, n.PagesJSONL, n.PagesParquet, n.GPUs, n.Network,
 	}
 }

@@ -38,7 +38,8 @@ func (w *Writer) writeNetwork() error {
 		return err
 	}
 	if len(all) > 0 {
-		if err := w.stream(w.names.Network, func(to *sinks.Artifact) (int64, error) { return w.probeLines(to, all) }); err != nil {
+		if err := w.stream(w.names.Network,
+			func(to *sinks.Artifact) (int64, error) { return w.probeLines(to, all) }); err != nil {
 			return err
 		}
 	}
@@ -51,7 +52,10 @@ func (w *Writer) writeNetwork() error {
 	}
 	rtt := metrics.RoundTrip(nil, mean)
 	rtt.Scalar, rtt.Std, rtt.Sum = false, 0, mean
-	for _, v := range []*float64{&rtt.Min, &rtt.Max, &rtt.P1, &rtt.P5, &rtt.P10, &rtt.P25, &rtt.P50, &rtt.P75, &rtt.P90, &rtt.P95, &rtt.P99} {
+	for _, v := range []*float64{
+		&rtt.Min, &rtt.Max, &rtt.P1, &rtt.P5, &rtt.P10, &rtt.P25, &rtt.P50, &rtt.P75, &rtt.P90,
+		&rtt.P95, &rtt.P99,
+	} {
 		*v = mean
 	}
 	more := *w.summary

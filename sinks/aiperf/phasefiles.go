@@ -99,7 +99,8 @@ func (w *Writer) writePhases() error {
 	for _, p := range w.phases {
 		rel := "phases/" + p.Name
 		dir := filepath.Join(w.Dir, "phases", p.Name)
-		row := object{}.with("end_ns", t0+p.End).with("error_request_count", p.failed).with("error_summary", p.errors.list())
+		row := object{}.with("end_ns", t0+p.End).with("error_request_count", p.failed).with("error_summary",
+			p.errors.list())
 		var csv, json any
 		if p.ok > 0 {
 			csv = rel + "/" + w.names.CSV

@@ -128,8 +128,10 @@ func (s *SweepSummary) knee(p *PostProcess) (object, error) {
 			at, y = x.at.V, number(x.y)
 		}
 	}
-	return object{}.with("baseline_"+word, points[0].at.V).with("baseline_"+p.Stat, number(points[0].y)).with("knee_"+word, at).with("knee_"+p.Stat, y).
-		with("threshold_pct", number(p.Share)).with("swept_metric", p.Metric).with("stat", p.Stat).with("swept_param", p.Swept).with("all_points", all), nil
+	return object{}.with("baseline_"+word, points[0].at.V).with("baseline_"+p.Stat,
+		number(points[0].y)).with("knee_"+word, at).with("knee_"+p.Stat, y).
+		with("threshold_pct", number(p.Share)).with("swept_metric", p.Metric).with("stat", p.Stat).with("swept_param",
+		p.Swept).with("all_points", all), nil
 }
 
 // breach is the largest value of the axis that keeps all limits, and the smallest that does
@@ -154,7 +156,8 @@ func (s *SweepSummary) breach(p *PostProcess) (object, error) {
 			first, why, failed = x.at.V, breaches[0], true
 		}
 	}
-	return object{}.with("swept_param", p.Swept).with("max_passing_"+word, most).with("first_failing_"+word, first).with("first_failing_breach", why).
+	return object{}.with("swept_param", p.Swept).with("max_passing_"+word, most).with("first_failing_"+word,
+		first).with("first_failing_breach", why).
 		with("all_points", all).with("monotonicity_check", monotone).with("filters", filters(p.Filters)), nil
 }
 
@@ -198,8 +201,10 @@ func (s *SweepSummary) curve(p *PostProcess) (object, error) {
 	for _, c := range coefficients {
 		list = append(list, number(c))
 	}
-	return object{}.with("fit_form", form).with("coefficients", list).with("r_squared", number(r2)).with("below_floor", r2 < fitFloor).
-		with("r_squared_floor", number(fitFloor)).with("raw_points", raw).with("swept_metric", p.Metric).with("stat", p.Stat).with("swept_param", p.Swept), nil
+	return object{}.with("fit_form", form).with("coefficients", list).with("r_squared", number(r2)).with("below_floor",
+		r2 < fitFloor).
+		with("r_squared_floor", number(fitFloor)).with("raw_points", raw).with("swept_metric",
+		p.Metric).with("stat", p.Stat).with("swept_param", p.Swept), nil
 }
 
 // surface is the metric over two axes, null where a cell has none.
@@ -237,8 +242,10 @@ func (s *SweepSummary) surface(p *PostProcess) (object, error) {
 		}
 		grid = append(grid, row)
 	}
-	return object{}.with("swept_metric", p.Metric).with("stat", p.Stat).with("swept_params", []any{p.Swept, p.Other}).with("raw_points", raw).
-		with("surface", object{}.with("concurrency_axis", numbers(xs)).with("osl_axis", numbers(ys)).with("itl_grid", grid)), nil
+	return object{}.with("swept_metric", p.Metric).with("stat", p.Stat).with("swept_params",
+		[]any{p.Swept, p.Other}).with("raw_points", raw).
+		with("surface", object{}.with("concurrency_axis", numbers(xs)).with("osl_axis", numbers(ys)).with("itl_grid",
+			grid)), nil
 }
 
 func numbers(xs []float64) []any {
@@ -272,7 +279,9 @@ func (s *SweepSummary) front(*PostProcess) (object, error) {
 		for _, name := range []string{"isl", "osl", "concurrency"} {
 			cell = cell.with(name, s.Cells[at[k]].Named[name].V)
 		}
-		cells = append(cells, cell.with("x", number(points[k][0])).with("y", number(points[k][1])).with("pareto_optimal", on))
+		cells = append(cells, cell.with("x", number(points[k][0])).with("y",
+			number(points[k][1])).with("pareto_optimal", on))
 	}
-	return object{}.with("x_metric", frontX[0]).with("x_stat", frontX[1]).with("y_metric", frontY[0]).with("y_stat", frontY[1]).with("cells", cells), nil
+	return object{}.with("x_metric", frontX[0]).with("x_stat", frontX[1]).with("y_metric", frontY[0]).with("y_stat",
+		frontY[1]).with("cells", cells), nil
 }

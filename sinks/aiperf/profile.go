@@ -273,7 +273,8 @@ func place(s metrics.Stat) metrics.Place {
 func summaryJSON(info *RunInfo, sum *metrics.Summary, errs []object) ([]byte, error) {
 	stats := told(sum)
 	slices.SortStableFunc(stats, func(a, b metrics.Stat) int { return cmp.Compare(rankOf(a), rankOf(b)) })
-	o := object{}.with("schema_version", "1.4").with("aiperf_version", info.Version).with("benchmark_id", info.BenchmarkID)
+	o := object{}.with("schema_version", "1.4").with("aiperf_version", info.Version).with("benchmark_id",
+		info.BenchmarkID)
 	for len(stats) > 0 && place(stats[0]).Head > 0 {
 		o, stats = o.with(stats[0].Tag, statJSON(stats[0])), stats[1:]
 	}
@@ -314,9 +315,12 @@ func rankOf(s metrics.Stat) int {
 // branchStats is the member branch_stats. A failed child never fails its parent
 // here: that takes a setting which is refused.
 func branchStats(b *record.Branches) object {
-	return object{}.with("children_spawned", b.Spawned).with("children_completed", b.Completed).with("children_errored", b.Failed).
-		with("children_truncated", b.Truncated).with("children_delayed", b.Delayed).with("parents_suspended", b.Suspended).
-		with("parents_resumed", b.Resumed).with("parents_failed_due_to_child_error", 0).with("joins_suppressed", b.Suppressed).
+	return object{}.with("children_spawned", b.Spawned).with("children_completed", b.Completed).with("children_errored",
+		b.Failed).
+		with("children_truncated", b.Truncated).with("children_delayed", b.Delayed).with("parents_suspended",
+		b.Suspended).
+		with("parents_resumed", b.Resumed).with("parents_failed_due_to_child_error", 0).with("joins_suppressed",
+		b.Suppressed).
 		with("graphs_admitted", b.Graphs).with("graphs_completed_to_end", b.GraphsDone)
 }
 
@@ -330,7 +334,10 @@ func allStats(sum *metrics.Summary) object {
 
 // jsonStats are the statistics of a distribution, in AIPerf's order.
 func jsonStats() []string {
-	return []string{"avg", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "min", "max", "std", "count", "sum"}
+	return []string{
+		"avg", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "min", "max", "std", "count",
+		"sum",
+	}
 }
 
 // statJSON is one metric; what could not be computed is left out.
@@ -419,7 +426,8 @@ func csvLine(b []byte, cells ...string) []byte {
 // "partial" says of AIPerf's files that an exporter failed; where one of ours
 // fails there is no mark at all. A run that was cut short is "was_cancelled".
 func writeReady(dir, name string, info *RunInfo) error {
-	b, err := appendJSON(nil, object{}.with("ready", true).with("was_cancelled", info.WasCancelled).with("partial", false))
+	b, err := appendJSON(nil, object{}.with("ready", true).with("was_cancelled", info.WasCancelled).with("partial",
+		false))
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,8 @@ func chatRun(t *testing.T, bad func(i int, r *record.Record)) *run {
 			r.Phase = "warmup"
 		}
 		r.ConversationID, r.SessionID = fmt.Sprintf("session_%06d", i%12), fmt.Sprintf("s%d", i)
-		r.XRequestID, r.XCorrelationID = fmt.Sprintf("00000000-0000-4000-8000-%012d", i), fmt.Sprintf("10000000-0000-4000-8000-%012d", i)
+		r.XRequestID, r.XCorrelationID = fmt.Sprintf("00000000-0000-4000-8000-%012d", i),
+			fmt.Sprintf("10000000-0000-4000-8000-%012d", i)
 		r.Intended, r.Admitted, r.Sent, r.WriteEnd, r.FirstByte = at, at+ms/10, at+ms/5, at+ms/2, at+ms
 		r.Status, r.HTTPStatus, r.Streamed, r.FinishReason = record.OK, 200, true, "length"
 		for k := range int64(8) {
@@ -60,7 +61,8 @@ func chatRun(t *testing.T, bad func(i int, r *record.Record)) *run {
 		r.Chunks = append(r.Chunks, record.Chunk{At: r.End, Low: r.End, Bytes: 6, Kind: record.Done})
 		r.ISL, r.OSL, r.OSLRequested, r.OutputTokens = 40, 8, 8, 8
 		r.UsagePrompt, r.UsageCompletion, r.UsageTotal, r.Cached = 32, 8, 40, 8
-		r.BytesSent, r.BytesReceived, r.Reused, r.DNS, r.Dial, r.TLS = 279, 1960, i > 1, record.None, record.None, record.None
+		r.BytesSent, r.BytesReceived, r.Reused, r.DNS, r.Dial, r.TLS = 279, 1960, i > 1, record.None, record.None,
+			record.None
 		if bad != nil {
 			bad(i, &r)
 		}
@@ -101,11 +103,15 @@ func chatRun(t *testing.T, bad func(i int, r *record.Record)) *run {
 		t.Fatal(err)
 	}
 	v.info = aiperf.RunInfo{
-		Version: "0.1.0", BenchmarkID: "fd65b137fa11", Seed: 7, CLICommand: "aiperf profile -m 'rec-model' --api-key '<redacted>'",
-		Config: aiperf.InputConfig{All: sample(t, "chat_stream")["input_config"]}, T0: t0,
+		Version: "0.1.0", BenchmarkID: "fd65b137fa11", Seed: 7,
+		CLICommand: "aiperf profile -m 'rec-model' --api-key '<redacted>'",
+		Config:     aiperf.InputConfig{All: sample(t, "chat_stream")["input_config"]}, T0: t0,
 		GPUs:  true,
 		Start: t0.Add(time.Duration(prof.Start)), End: t0.Add(time.Duration(prof.End)),
-		Phases: []aiperf.PhaseName{{Name: "warmup", Warmup: true, Start: warm.Start, End: warm.End}, {Name: "profiling", Start: prof.Start, End: prof.End}},
+		Phases: []aiperf.PhaseName{
+			{Name: "warmup", Warmup: true, Start: warm.Start, End: warm.End},
+			{Name: "profiling", Start: prof.Start, End: prof.End},
+		},
 	}
 	return v
 }
@@ -240,7 +246,8 @@ func TestSummaryJSONHasAIPerfsShape(t *testing.T) {
 		if n := sameShape(t, name, got, want, "input_config", "warmup_metrics"); n < 55 {
 			t.Errorf("%s: only %d members in common", name, n)
 		}
-		if n := sameShape(t, name+" warmup_metrics", object(t, got)["warmup_metrics"], sample(t, "warmup")["warmup_metrics"]); n < 45 {
+		if n := sameShape(t, name+" warmup_metrics", object(t, got)["warmup_metrics"],
+			sample(t, "warmup")["warmup_metrics"]); n < 45 {
 			t.Errorf("warmup_metrics: only %d members in common", n)
 		}
 	}
@@ -249,7 +256,8 @@ func TestSummaryJSONHasAIPerfsShape(t *testing.T) {
 		ks := keys(t, b)
 		return ks[:slices.Index(ks, "end_time")+2]
 	}
-	want := append(slices.DeleteFunc(head(load(t, "testdata/chat_stream.json")), func(k string) bool { return k == "usage_completion_tokens" }), "warmup_metrics")
+	want := append(slices.DeleteFunc(head(load(t, "testdata/chat_stream.json")),
+		func(k string) bool { return k == "usage_completion_tokens" }), "warmup_metrics")
 	if diff := cmp.Diff(want, head(got)); diff != "" {
 		t.Errorf("keys up to the tail (-AIPerf +ours):\n%s", diff)
 	}
@@ -270,8 +278,12 @@ func TestSummaryJSONHasAIPerfsShape(t *testing.T) {
 func TestSweepRunSaysMoreAboutItself(t *testing.T) {
 	t.Parallel()
 	v := chatRun(t, nil)
-	v.info.SweepID, v.info.RunLabel, v.info.VariationLabel, v.info.VariationIndex = "ad69", "run_0002", "phases.profiling.concurrency=2", 1
-	v.info.VariationValues = []aiperf.Parameter{{Name: "phases.profiling.concurrency", Value: aiperf.Plain{V: int64(2)}}}
+	v.info.SweepID, v.info.RunLabel, v.info.VariationLabel, v.info.VariationIndex = "ad69",
+		"run_0002", "phases.profiling.concurrency=2", 1
+	v.info.VariationValues = []aiperf.Parameter{{
+		Name:  "phases.profiling.concurrency",
+		Value: aiperf.Plain{V: int64(2)},
+	}}
 	v.info.Trial, v.info.WasCancelled = 1, true
 	v.write(t)
 	got := object(t, load(t, filepath.Join(v.dir, "profile_export_aiperf.json")))
@@ -296,7 +308,8 @@ func TestSummaryCSVHasAIPerfsShape(t *testing.T) {
 	v := chatRun(t, nil)
 	v.write(t)
 	got, want := load(t, filepath.Join(v.dir, "profile_export_aiperf.csv")), load(t, "testdata/chat_stream.csv")
-	if n := bytes.Count(got, []byte("\n")); bytes.Count(got, []byte("\r\n")) != n || !bytes.HasSuffix(got, []byte("\r\n")) {
+	if n := bytes.Count(got, []byte("\n")); bytes.Count(got, []byte("\r\n")) != n ||
+		!bytes.HasSuffix(got, []byte("\r\n")) {
 		t.Error("not every line ends in CRLF")
 	}
 	blocks := func(b []byte) []string { return strings.Split(string(b), "\r\n\r\n") }
@@ -322,7 +335,8 @@ func TestSummaryCSVHasAIPerfsShape(t *testing.T) {
 			t.Errorf("block %d: %d names in common, order (-AIPerf +ours):\n%s", i, len(a), diff)
 		}
 	}
-	if !strings.HasPrefix(g[0], "Metric,avg,min,max,sum,p1,p5,p10,p25,p50,p75,p90,p95,p99,std\r\n") || !strings.HasPrefix(g[1], "Metric,Value\r\n") {
+	if !strings.HasPrefix(g[0], "Metric,avg,min,max,sum,p1,p5,p10,p25,p50,p75,p90,p95,p99,std\r\n") ||
+		!strings.HasPrefix(g[1], "Metric,Value\r\n") {
 		t.Errorf("headers %.80q %.20q", g[0], g[1])
 	}
 	for _, line := range []string{"Request Count,24.00", "Output Sequence Length (tokens),8.00,8.00,8.00,192.00,8.00"} {
@@ -339,14 +353,19 @@ func TestSummaryCSVHasAIPerfsShape(t *testing.T) {
 
 // failures turns one request of each kind into a failure.
 func failures(i int, r *record.Record) {
-	kinds := map[int]record.Status{6: record.HTTPError, 9: record.HTTPError, 12: record.Truncated, 14: record.Cancelled, 16: record.ParseError, 18: record.Connection}
+	kinds := map[int]record.Status{
+		6: record.HTTPError, 9: record.HTTPError, 12: record.Truncated, 14: record.Cancelled,
+		16: record.ParseError, 18: record.Connection,
+	}
 	s, ok := kinds[i]
 	if !ok {
 		return
 	}
 	r.Status, r.ErrorKind, r.ErrorMessage = s, "kind", "the server's own <words>"
-	r.FirstToken, r.LastToken, r.FirstOutput, r.OSL, r.OutputTokens = record.None, record.None, record.None, record.None, record.None
-	r.Chunks, r.UsageCompletion, r.UsagePrompt, r.UsageTotal, r.Cached = nil, record.None, record.None, record.None, record.None
+	r.FirstToken, r.LastToken, r.FirstOutput, r.OSL, r.OutputTokens = record.None, record.None, record.None,
+		record.None, record.None
+	r.Chunks, r.UsageCompletion, r.UsagePrompt, r.UsageTotal, r.Cached = nil, record.None, record.None, record.None,
+		record.None
 	switch s {
 	case record.HTTPError:
 		r.HTTPStatus, r.End = 500, r.FirstByte+ms
@@ -359,7 +378,8 @@ func TestRecordsHaveAIPerfsShape(t *testing.T) {
 	t.Parallel()
 	v := chatRun(t, failures)
 	v.write(t)
-	lines := bytes.Split(bytes.TrimSuffix(load(t, filepath.Join(v.dir, "profile_export.jsonl")), []byte("\n")), []byte("\n"))
+	lines := bytes.Split(bytes.TrimSuffix(load(t, filepath.Join(v.dir, "profile_export.jsonl")), []byte("\n")),
+		[]byte("\n"))
 	if len(lines) != len(v.records) {
 		t.Fatalf("%d lines, want %d", len(lines), len(v.records))
 	}
@@ -408,7 +428,8 @@ func TestRecordsHaveAIPerfsShape(t *testing.T) {
 		}
 	}
 	cancelled := object(t, object(t, lines[14])["metadata"])
-	if string(cancelled["was_cancelled"]) != "true" || !bytes.Equal(cancelled["cancellation_time_ns"], cancelled["request_end_ns"]) {
+	if string(cancelled["was_cancelled"]) != "true" || !bytes.Equal(cancelled["cancellation_time_ns"],
+		cancelled["request_end_ns"]) {
 		t.Errorf("cancelled record: %s", object(t, lines[14])["metadata"])
 	}
 	sum := object(t, load(t, filepath.Join(v.dir, "profile_export_aiperf.json")))
@@ -419,7 +440,8 @@ func TestRecordsHaveAIPerfsShape(t *testing.T) {
 	if err := json.Unmarshal(sum["error_summary"], &summary); err != nil || len(summary) != 5 || summary[0].Count != 2 {
 		t.Errorf("error_summary %s", sum["error_summary"])
 	}
-	if n := sameShape(t, "errors", load(t, filepath.Join(v.dir, "profile_export_aiperf.json")), load(t, "testdata/errors.json"), "input_config", "error_summary", "run_info"); n < 55 {
+	if n := sameShape(t, "errors", load(t, filepath.Join(v.dir, "profile_export_aiperf.json")),
+		load(t, "testdata/errors.json"), "input_config", "error_summary", "run_info"); n < 55 {
 		t.Errorf("errors: only %d members in common", n)
 	}
 }
@@ -457,7 +479,8 @@ func TestRecordsOutsideTheWindow(t *testing.T) {
 		}
 	})
 	v.write(t)
-	if b := load(t, filepath.Join(v.dir, "profile_export.jsonl")); bytes.Count(b, []byte("\n")) != 27 || bytes.Contains(b, []byte(`"error"`)) {
+	if b := load(t, filepath.Join(v.dir, "profile_export.jsonl")); bytes.Count(b, []byte("\n")) != 27 ||
+		bytes.Contains(b, []byte(`"error"`)) {
 		t.Errorf("%d lines, want 27 without errors", bytes.Count(b, []byte("\n")))
 	}
 }
@@ -488,7 +511,8 @@ func TestRecompute(t *testing.T) {
 			if err := os.WriteFile(log, v.serverLog(t), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			out, err := exec.Command("python3", "testdata/recompute.py", v.dir, log, "-v", "--late-ms", "0.3").CombinedOutput()
+			out, err := exec.Command("python3", "testdata/recompute.py", v.dir,
+				log, "-v", "--late-ms", "0.3").CombinedOutput()
 			if err != nil || !bytes.Contains(out, []byte(" 0 mismatches")) {
 				t.Errorf("recompute.py: %v\n%s", err, out)
 			}
@@ -625,12 +649,16 @@ func TestAggregate(t *testing.T) {
 	if err := json.Unmarshal(m["request_throughput_avg"], &row); err != nil {
 		t.Fatal(err)
 	}
-	for k, x := range map[string]float64{"mean": 12, "std": 2, "min": 10, "max": 14, "cv": 1. / 6, "se": 1.1547005383792517, "ci_low": 7.031724, "ci_high": 16.968276, "t_critical": 4.302652729749462} {
+	for k, x := range map[string]float64{
+		"mean": 12, "std": 2, "min": 10, "max": 14, "cv": 1. / 6,
+		"se": 1.1547005383792517, "ci_low": 7.031724, "ci_high": 16.968276, "t_critical": 4.302652729749462,
+	} {
 		if d := row[k].(float64) - x; d > 1e-6 || d < -1e-6 {
 			t.Errorf("%s = %v, want %v", k, row[k], x)
 		}
 	}
-	if a, b := shape(t, m["request_throughput_avg"]), shape(t, object(t, object(t, want)["metrics"])["request_throughput_avg"]); a != b {
+	if a, b := shape(t, m["request_throughput_avg"]),
+		shape(t, object(t, object(t, want)["metrics"])["request_throughput_avg"]); a != b {
 		t.Errorf("row %s, AIPerf's %s", a, b)
 	}
 	text := string(load(t, filepath.Join(dir, "profile_export_aiperf_aggregate.csv")))
@@ -651,14 +679,16 @@ func TestAggregateOfOne(t *testing.T) {
 	dir := t.TempDir()
 	v := chatRun(t, nil)
 	a := &aiperf.Aggregate{
-		Version: "0.1.0", Level: 0.95, VariationLabel: "phases.profiling.concurrency=1", SweepMode: "repeated", Model: "rec-model",
+		Version: "0.1.0", Level: 0.95, VariationLabel: "phases.profiling.concurrency=1", SweepMode: "repeated",
+		Model:           "rec-model",
 		VariationValues: []aiperf.Parameter{{Name: "phases.profiling.concurrency", Value: aiperf.Plain{V: int64(1)}}},
 		Runs:            []aiperf.AggregateRun{{Label: "run_0001", Summary: &v.sum}},
 	}
 	if _, err := aiperf.WriteAggregate(dir, a); err != nil {
 		t.Fatal(err)
 	}
-	got, want := load(t, filepath.Join(dir, "profile_export_aiperf_aggregate.json")), load(t, "testdata/aggregate_cell.json")
+	got, want := load(t, filepath.Join(dir, "profile_export_aiperf_aggregate.json")),
+		load(t, "testdata/aggregate_cell.json")
 	if a, b := string(compact(t, object(t, got)["metadata"])), string(compact(t, object(t, want)["metadata"])); a != b {
 		t.Errorf("metadata %s\nAIPerf's %s", a, b)
 	}
@@ -685,11 +715,17 @@ func TestSweep(t *testing.T) {
 	for _, trials := range []int{1, 2} {
 		dir := t.TempDir()
 		s := &aiperf.SweepSummary{
-			Parameters: []aiperf.SweepParameter{{Path: "phases.profiling.concurrency", Values: aiperf.Plains([]any{int64(1), int64(2), int64(4)})}},
-			NumRuns:    3 * trials, Successful: 3 * trials, Mode: "repeated", Level: 0.95, Trials: trials,
+			Parameters: []aiperf.SweepParameter{{
+				Path:   "phases.profiling.concurrency",
+				Values: aiperf.Plains([]any{int64(1), int64(2), int64(4)}),
+			}},
+			NumRuns: 3 * trials, Successful: 3 * trials, Mode: "repeated", Level: 0.95, Trials: trials,
 		}
 		for i, p := range point {
-			c := aiperf.SweepCell{Point: []aiperf.Parameter{{Name: "phases.profiling.concurrency", Value: s.Parameters[0].Values[i]}}}
+			c := aiperf.SweepCell{Point: []aiperf.Parameter{{
+				Name:  "phases.profiling.concurrency",
+				Value: s.Parameters[0].Values[i],
+			}}}
 			for range trials {
 				sum := &metrics.Summary{Stats: slices.Clone(v.sum.Stats)}
 				for k := range sum.Stats {
@@ -710,7 +746,8 @@ func TestSweep(t *testing.T) {
 		got := object(t, load(t, filepath.Join(dir, "profile_export_aiperf_sweep.json")))
 		if trials == 1 {
 			want := load(t, "testdata/sweep.json")
-			if a, b := keys(t, load(t, filepath.Join(dir, "profile_export_aiperf_sweep.json"))), keys(t, want); !slices.Equal(a, b) {
+			if a, b := keys(t, load(t, filepath.Join(dir, "profile_export_aiperf_sweep.json"))),
+				keys(t, want); !slices.Equal(a, b) {
 				t.Errorf("keys %q, AIPerf's %q", a, b)
 			}
 			if a, b := string(compact(t, got["metadata"])), string(compact(t, object(t, want)["metadata"])); a != b {
@@ -741,14 +778,23 @@ func TestSweep(t *testing.T) {
 func TestSweepOfBothLengths(t *testing.T) {
 	t.Parallel()
 	v := chatRun(t, nil)
-	const isl, osl, slots = "datasets.default.prompts.isl.mean", "datasets.default.prompts.osl.mean", "phases.profiling.concurrency"
+	const isl, osl, slots = "datasets.default.prompts.isl.mean", "datasets.default.prompts.osl.mean",
+		"phases.profiling.concurrency"
 	s := &aiperf.SweepSummary{
-		Parameters: []aiperf.SweepParameter{{Path: isl, Values: aiperf.Plains([]any{20, 30})}, {Path: osl, Values: aiperf.Plains([]any{4})}, {Path: slots, Values: aiperf.Plains([]any{1})}},
-		NumRuns:    2, Successful: 2, Mode: "repeated", Level: 0.95, Trials: 1,
+		Parameters: []aiperf.SweepParameter{
+			{Path: isl, Values: aiperf.Plains([]any{20, 30})},
+			{Path: osl, Values: aiperf.Plains([]any{4})},
+			{Path: slots, Values: aiperf.Plains([]any{1})},
+		},
+		NumRuns: 2, Successful: 2, Mode: "repeated", Level: 0.95, Trials: 1,
 	}
 	for _, n := range []any{20, 30} {
 		s.Cells = append(s.Cells, aiperf.SweepCell{
-			Point: []aiperf.Parameter{{Name: isl, Value: aiperf.Plain{V: n}}, {Name: osl, Value: aiperf.Plain{V: 4}}, {Name: slots, Value: aiperf.Plain{V: 1}}}, Runs: []*metrics.Summary{&v.sum},
+			Point: []aiperf.Parameter{
+				{Name: isl, Value: aiperf.Plain{V: n}},
+				{Name: osl, Value: aiperf.Plain{V: 4}},
+				{Name: slots, Value: aiperf.Plain{V: 1}},
+			}, Runs: []*metrics.Summary{&v.sum},
 		})
 	}
 	dir := t.TempDir()
@@ -757,7 +803,8 @@ func TestSweepOfBothLengths(t *testing.T) {
 	}
 	text := string(compact(t, load(t, filepath.Join(dir, "profile_export_aiperf_sweep.json"))))
 	for _, part := range []string{
-		`"sweep_parameters":[{"name":"` + isl + `","values":[20,30]},{"name":"` + osl + `","values":[4]},{"name":"concurrency","values":[1]}]`,
+		`"sweep_parameters":[{"name":"` + isl + `","values":[20,30]},{"name":"` + osl +
+			`","values":[4]},{"name":"concurrency","values":[1]}]`,
 		`"parameters":{"` + isl + `":20,"` + osl + `":4,"concurrency":1}`,
 		`"parameters":{"` + isl + `":30,"` + osl + `":4,"concurrency":1}`,
 	} {
@@ -765,7 +812,8 @@ func TestSweepOfBothLengths(t *testing.T) {
 			t.Errorf("the JSON file lacks %s:\n%.600s", part, text)
 		}
 	}
-	if text := string(load(t, filepath.Join(dir, "profile_export_aiperf_sweep.csv"))); !strings.HasPrefix(text, isl+","+osl+",concurrency,") || !strings.Contains(text, "\r\n30,4,1,") {
+	if text := string(load(t, filepath.Join(dir, "profile_export_aiperf_sweep.csv"))); !strings.HasPrefix(text,
+		isl+","+osl+",concurrency,") || !strings.Contains(text, "\r\n30,4,1,") {
 		t.Errorf("the CSV file is %.400q", text)
 	}
 }

@@ -35,18 +35,19 @@ type Recheck struct {
 // records, AIPerf's or ours, in lexical order.
 func RecheckDirs(dir string) ([]string, error) {
 	var out []string
-	err := filepath.WalkDir(filepath.Clean(dir)+string(filepath.Separator), func(path string, e fs.DirEntry, err error) error {
-		if err != nil || !e.IsDir() {
-			return err
-		}
-		if e.Name() == "phases" || e.Name() == "incomplete" {
-			return filepath.SkipDir
-		}
-		if _, _, err := profilePair(path); err == nil {
-			out = append(out, filepath.Clean(path)) // the root ends in a separator, so that a link is followed
-		}
-		return nil
-	})
+	err := filepath.WalkDir(filepath.Clean(dir)+string(filepath.Separator),
+		func(path string, e fs.DirEntry, err error) error {
+			if err != nil || !e.IsDir() {
+				return err
+			}
+			if e.Name() == "phases" || e.Name() == "incomplete" {
+				return filepath.SkipDir
+			}
+			if _, _, err := profilePair(path); err == nil {
+				out = append(out, filepath.Clean(path)) // the root ends in a separator, so that a link is followed
+			}
+			return nil
+		})
 	return out, err
 }
 
@@ -148,7 +149,10 @@ func RecheckProfile(dir string) (*Recheck, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &rechecker{Recheck: &Recheck{Dir: dir}, columns: map[string][]float64{}, units: map[string]string{}, stats: map[string]recheckStat{}}
+	c := &rechecker{
+		Recheck: &Recheck{Dir: dir}, columns: map[string][]float64{}, units: map[string]string{},
+		stats: map[string]recheckStat{},
+	}
 	if err := c.readSummary(summary); err != nil {
 		return nil, err
 	}
@@ -247,10 +251,12 @@ func (c *rechecker) add(r recheckRecord) {
 func (c *rechecker) compare(what string, written, recomputed, rel float64) {
 	c.Checked++
 	a, b := math.IsNaN(written), math.IsNaN(recomputed)
-	if a && b || !a && !b && math.Abs(written-recomputed) <= max(rel*max(math.Abs(written), math.Abs(recomputed)), 1e-9) {
+	if a && b || !a && !b && math.Abs(written-recomputed) <= max(rel*max(math.Abs(written), math.Abs(recomputed)),
+		1e-9) {
 		return
 	}
-	c.Bad = append(c.Bad, fmt.Sprintf("%s: written %s, its records give %s", what, amountOf(written), amountOf(recomputed)))
+	c.Bad = append(c.Bad, fmt.Sprintf("%s: written %s, its records give %s",
+		what, amountOf(written), amountOf(recomputed)))
 }
 
 func amountOf(v float64) string {
@@ -271,7 +277,8 @@ func (c *rechecker) distributions() {
 			continue
 		}
 		if s["unit"] != c.units[tag] {
-			c.Bad = append(c.Bad, fmt.Sprintf("%s: unit %v in the summary, %s in its records", tag, s["unit"], c.units[tag]))
+			c.Bad = append(c.Bad, fmt.Sprintf("%s: unit %v in the summary, %s in its records", tag, s["unit"],
+				c.units[tag]))
 		}
 		slices.Sort(values)
 		sum := stats.Sum(values)
@@ -382,7 +389,10 @@ func (c *rechecker) rates(duration, window float64) {
 		tag       string
 		numerator float64
 	}{
-		{"request_throughput", float64(len(c.ok))}, {"output_token_throughput", osl}, {"input_token_throughput", isl}, {"total_token_throughput", isl + osl},
+		{"request_throughput", float64(len(c.ok))},
+		{"output_token_throughput", osl},
+		{"input_token_throughput", isl},
+		{"total_token_throughput", isl + osl},
 	} {
 		s, ok := c.stats[r.tag]
 		if !ok || math.IsNaN(r.numerator) || r.numerator == 0 {
@@ -427,7 +437,8 @@ func (c *rechecker) identities() {
 			}
 		}
 		if gaps := r.values("inter_chunk_latency"); len(gaps) > 0 && !math.IsNaN(latency-ttft) {
-			c.compare(fmt.Sprintf("record %d sum of inter_chunk_latency", i), stats.Sum(gaps), latency-ttft, recheckTolerance)
+			c.compare(fmt.Sprintf("record %d sum of inter_chunk_latency", i), stats.Sum(gaps), latency-ttft,
+				recheckTolerance)
 		}
 	}
 }
@@ -459,11 +470,15 @@ func (c *rechecker) csv(path string) error {
 		if err != nil {
 			continue
 		}
-		for name, tag := range map[string]string{"Request Count": "request_count", "Time to First Token (ms)": "time_to_first_token", "Request Latency (ms)": "request_latency"} {
+		for name, tag := range map[string]string{
+			"Request Count":            "request_count",
+			"Time to First Token (ms)": "time_to_first_token", "Request Latency (ms)": "request_latency",
+		} {
 			if s, ok := c.stats[tag]; ok && row[0] == name {
 				c.Checked++
 				if math.Abs(v-s.get("avg")) > 0.0051 {
-					c.Bad = append(c.Bad, fmt.Sprintf("%s: %s %s, the summary has %s", filepath.Base(path), name, row[1], amountOf(s.get("avg"))))
+					c.Bad = append(c.Bad, fmt.Sprintf("%s: %s %s, the summary has %s", filepath.Base(path), name,
+						row[1], amountOf(s.get("avg"))))
 				}
 			}
 		}

@@ -98,7 +98,10 @@ func TestRecheckFindsChanges(t *testing.T) {
 func TestRecheckDirs(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	for _, dir := range []string{"concurrency_1", "concurrency_2", "concurrency_2/phases/profiling", "aggregate/concurrency_1"} {
+	for _, dir := range []string{
+		"concurrency_1", "concurrency_2", "concurrency_2/phases/profiling",
+		"aggregate/concurrency_1",
+	} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -135,10 +138,14 @@ func TestCollated(t *testing.T) {
 		return aiperf.CollatedRun{Label: name, Records: path}
 	}
 	runs := []aiperf.CollatedRun{
-		write("run_0001", line("warmup", 900, ""), line("profiling", 10, ""), line("profiling", 20, ""), line("profiling", 700, `,"error":{"code":500}`)),
+		write("run_0001", line("warmup", 900, ""), line("profiling", 10, ""), line("profiling", 20, ""),
+			line("profiling", 700, `,"error":{"code":500}`)),
 		write("run_0002", line("profiling", 40, "")),
 	}
-	a := &aiperf.Aggregate{Version: "0.13.0", Runs: []aiperf.AggregateRun{{Label: "run_0001"}, {Label: "run_0002"}}, Failed: []aiperf.FailedRun{{Label: "run_0003", Error: "gone"}}}
+	a := &aiperf.Aggregate{
+		Version: "0.13.0", Runs: []aiperf.AggregateRun{{Label: "run_0001"}, {Label: "run_0002"}},
+		Failed: []aiperf.FailedRun{{Label: "run_0003", Error: "gone"}},
+	}
 	if _, err := aiperf.WriteCollated(dir, a, runs); err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +161,8 @@ func TestCollated(t *testing.T) {
 	if compact.String() != want {
 		t.Errorf("metrics %s\nwant    %s", &compact, want)
 	}
-	if m := string(got["metadata"]); !strings.Contains(m, `"num_profile_runs": 3`) || !strings.Contains(m, `"num_successful_runs": 2`) || !strings.Contains(m, "gone") {
+	if m := string(got["metadata"]); !strings.Contains(m, `"num_profile_runs": 3`) ||
+		!strings.Contains(m, `"num_successful_runs": 2`) || !strings.Contains(m, "gone") {
 		t.Errorf("metadata %s", m)
 	}
 }

@@ -37,7 +37,10 @@ func newRecordWriter(info *RunInfo, opt metrics.Options) *recordWriter {
 		if m.AIPerf.RunOnly || m.AIPerf.Unknown || !m.OfRequests() || !opt.Has(m) {
 			continue
 		}
-		l := lineMetric{m, string(appendString(nil, m.Tag)) + `:{"value":`, `,"unit":` + string(appendString(nil, m.Unit)) + "}"}
+		l := lineMetric{
+			m, string(appendString(nil, m.Tag)) + `:{"value":`,
+			`,"unit":` + string(appendString(nil, m.Unit)) + "}",
+		}
 		if m.Needs&metrics.FailedOnly == 0 {
 			w.good = append(w.good, l)
 		} else {
@@ -261,7 +264,8 @@ func (e *errorSummary) list() []object {
 		out = append(out, object{}.with("error_details", json.RawMessage(k)).with("count", e.counts[i]))
 	}
 	if e.others > 0 {
-		rest := object{}.with("type", "Other").with("message", fmt.Sprintf("further messages, after %d different ones", maxErrors))
+		rest := object{}.with("type", "Other").with("message",
+			fmt.Sprintf("further messages, after %d different ones", maxErrors))
 		out = append(out, object{}.with("error_details", rest).with("count", e.others))
 	}
 	return out

@@ -23,8 +23,10 @@ func WriteRunConfig(dir string, info *RunInfo) (sinks.FileInfo, error) {
 		variables = json.RawMessage("{}")
 	}
 	o := object{}.with("benchmark_id", info.BenchmarkID).with("sweep_id", info.SweepID).with("cfg", cfg).
-		with("variation", object{}.with("index", info.VariationIndex).with("label", info.VariationLabel).with("values", parameters(info.VariationValues))).
-		with("trial", info.Trial).with("artifact_dir", info.Config.Dir).with("label", info.RunLabel).with("cli_command", info.CLICommand).
+		with("variation", object{}.with("index", info.VariationIndex).with("label", info.VariationLabel).with("values",
+			parameters(info.VariationValues))).
+		with("trial", info.Trial).with("artifact_dir", info.Config.Dir).with("label", info.RunLabel).with("cli_command",
+		info.CLICommand).
 		with("random_seed", info.Seed).with("variables", variables).
 		with("resolved", object{}.with("gpu_telemetry_mode", "summary").with("artifact_dir_created", false))
 	b, err := indented(o)

@@ -129,7 +129,10 @@ func (p *pageSet) within(start, end int64) iter.Seq[*pageSeries] {
 				if s.Type == telemetry.Counter {
 					name = strings.TrimSuffix(name, "_total")
 				}
-				v := &pageSeries{s, name, family.Help, inferUnit(name, family.Help), source, from, to, from - 1, start, end}
+				v := &pageSeries{
+					s, name, family.Help, inferUnit(name, family.Help), source, from, to, from - 1, start,
+					end,
+				}
 				if !yield(v) {
 					return
 				}
@@ -198,7 +201,8 @@ func (p *pageSet) json() ([]byte, error) {
 		infos = infos.with(source, endpointInfo(p.histories[source].Looks, t0))
 	}
 	summary := object{}.with("endpoints_configured", p.sources).with("endpoints_successful", p.sources).
-		with("start_time", localTime(p.Start)).with("end_time", localTime(p.End)).with("endpoint_info", infos).with("phase_time_ranges", ranges)
+		with("start_time", localTime(p.Start)).with("end_time", localTime(p.End)).with("endpoint_info",
+		infos).with("phase_time_ranges", ranges)
 	o := object{}.with("schema_version", "1.1").with("aiperf_version", p.Version).with("benchmark_id", p.BenchmarkID).
 		with("summary", summary).with("metrics_phase", "profiling").with("metrics", p.metrics(p.window(false)))
 	if warmed {
@@ -217,7 +221,8 @@ func endpointInfo(looks []telemetry.Look, t0 int64) object {
 			news = append(news, l.At)
 		}
 	}
-	o := object{}.with("total_fetches", len(looks)).with("first_fetch_ns", t0+looks[0].At).with("last_fetch_ns", t0+looks[len(looks)-1].At).
+	o := object{}.with("total_fetches", len(looks)).with("first_fetch_ns", t0+looks[0].At).with("last_fetch_ns",
+		t0+looks[len(looks)-1].At).
 		with("avg_fetch_latency_ms", number(latency)).with("unique_updates", len(news))
 	if len(news) == 0 {
 		return o
@@ -227,7 +232,8 @@ func endpointInfo(looks []telemetry.Look, t0 int64) object {
 	if len(news) > 1 {
 		mean = float64(last-first) / 1e6 / float64(len(news)-1)
 	}
-	o = o.with("first_update_ns", t0+first).with("last_update_ns", t0+last).with("duration_seconds", number(float64(last-first)/1e9)).with("avg_update_interval_ms", number(mean))
+	o = o.with("first_update_ns", t0+first).with("last_update_ns", t0+last).with("duration_seconds",
+		number(float64(last-first)/1e9)).with("avg_update_interval_ms", number(mean))
 	if len(news) > 1 {
 		gaps := make([]float64, len(news)-1)
 		for i := range gaps {
@@ -327,7 +333,8 @@ func (p *pageSet) lines(to *sinks.Artifact) (rows int64, err error) {
 			for _, name := range sortedKeys(said) {
 				metrics = metrics.with(name, said[name])
 			}
-			o := object{}.with("endpoint_url", source).with("timestamp_ns", t0+l.At).with("endpoint_latency_ns", l.Took).with("metrics", metrics).
+			o := object{}.with("endpoint_url", source).with("timestamp_ns", t0+l.At).with("endpoint_latency_ns",
+				l.Took).with("metrics", metrics).
 				with("request_sent_ns", t0+l.At-l.Took).with("first_byte_ns", t0+l.At)
 			b, err := o.append(nil)
 			if err == nil {
@@ -417,7 +424,10 @@ func (p *pageSet) csv() ([]byte, error) {
 	sections, infos := map[string][]*pageRow{}, []*pageRow{}
 	for s := range p.within(p.window(false)) {
 		values, buckets := s.stats(s.slices(p.slice))
-		row := &pageRow{pageSeries: s, endpoint: shownEndpoint(s.source), values: values, buckets: buckets, labels: map[string]string{}}
+		row := &pageRow{
+			pageSeries: s, endpoint: shownEndpoint(s.source), values: values,
+			buckets: buckets, labels: map[string]string{},
+		}
 		for _, l := range s.Labels {
 			row.labels[l[0]] = l[1]
 		}
@@ -427,7 +437,8 @@ func (p *pageSet) csv() ([]byte, error) {
 		}
 		sections[s.Type] = append(sections[s.Type], row)
 	}
-	b := fmt.Appendf(nil, "# AIPerf Server Metrics Export (CSV)\n# aiperf_version: %s\n# schema_version: 1.0\n# benchmark_id: %s\n# Note: Same benchmark_id and version appear in JSON and Parquet exports\n#\n", p.Version, p.BenchmarkID)
+	b := fmt.Appendf(nil, "# AIPerf Server Metrics Export (CSV)\n# aiperf_version: %s\n# schema_version: 1.0\n# benchmark_id: %s\n# Note: Same benchmark_id and version appear in JSON and Parquet exports\n#\n",
+		p.Version, p.BenchmarkID)
 	begun := len(b)
 	for _, kind := range []string{telemetry.Gauge, telemetry.Counter, telemetry.Histogram, telemetry.Unknown} {
 		if len(sections[kind]) == 0 {
@@ -473,7 +484,8 @@ func pageSection(b []byte, kind string, rows []*pageRow) []byte {
 		}
 	}
 	slices.SortStableFunc(rows, func(a, c *pageRow) int {
-		return slices.Compare([]string{a.pattern, a.name, a.endpoint, labelText(a.Labels)}, []string{c.pattern, c.name, c.endpoint, labelText(c.Labels)})
+		return slices.Compare([]string{a.pattern, a.name, a.endpoint, labelText(a.Labels)},
+			[]string{c.pattern, c.name, c.endpoint, labelText(c.Labels)})
 	})
 	for _, r := range rows {
 		row := []string{r.endpoint, kind, r.name, r.unit}

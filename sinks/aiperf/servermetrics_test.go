@@ -29,8 +29,12 @@ func pagesRun(t *testing.T) (dir string) {
 	dir = t.TempDir()
 	t0 := time.Unix(0, 1_795_448_700_123_456_000)
 	at := func(ms int64) int64 { return ms * 1e6 }
-	v.info.T0, v.info.Start, v.info.End, v.info.BenchmarkID, v.info.Version = t0, t0.Add(time.Second), t0.Add(3400*time.Millisecond), "4dec3190c4b4", "0.13.0"
-	v.info.Phases = []aiperf.PhaseName{{Name: "warmup", Warmup: true, Start: at(350), End: at(990)}, {Name: "profiling", Start: at(1000), End: at(3400)}}
+	v.info.T0, v.info.Start, v.info.End, v.info.BenchmarkID, v.info.Version = t0, t0.Add(time.Second),
+		t0.Add(3400*time.Millisecond), "4dec3190c4b4", "0.13.0"
+	v.info.Phases = []aiperf.PhaseName{
+		{Name: "warmup", Warmup: true, Start: at(350), End: at(990)},
+		{Name: "profiling", Start: at(1000), End: at(3400)},
+	}
 	v.info.Config = aiperf.InputConfig{}
 	const source, gpus = "http://127.0.0.1:8000/metrics", "http://127.0.0.1:9400/dcgm1/metrics"
 	families, samples := looks(t, "pages.jsonl", "server", source)
@@ -38,8 +42,14 @@ func pagesRun(t *testing.T) (dir string) {
 	samples = append(samples, more...)
 	w, err := aiperf.NewWriter(aiperf.Profile{
 		Dir: dir, Info: &v.info, Slice: 500 * time.Millisecond,
-		Pages: &aiperf.Pages{Formats: []string{"json", "csv", "jsonl", "parquet"}, Families: map[string]map[string]telemetry.Family{source: families}},
-		GPUs:  &aiperf.GPUs{Fields: telemetry.GPUFields(), Asked: []string{gpus, "http://127.0.0.1:1/metrics"}, Shown: true}, JSON: true,
+		Pages: &aiperf.Pages{
+			Formats:  []string{"json", "csv", "jsonl", "parquet"},
+			Families: map[string]map[string]telemetry.Family{source: families},
+		},
+		GPUs: &aiperf.GPUs{
+			Fields: telemetry.GPUFields(), Asked: []string{gpus, "http://127.0.0.1:1/metrics"},
+			Shown: true,
+		}, JSON: true,
 		Samples: func(add func(telemetry.Sample)) error {
 			for _, s := range samples {
 				add(s)
@@ -62,7 +72,9 @@ func pagesRun(t *testing.T) (dir string) {
 }
 
 // looks are samples of recorded pages, as a Scraper tells them, and their families.
-func looks(t *testing.T, name, collector, source string) (families map[string]telemetry.Family, samples []telemetry.Sample) {
+func looks(
+	t *testing.T, name, collector, source string,
+) (families map[string]telemetry.Family, samples []telemetry.Sample) {
 	t.Helper()
 	families = map[string]telemetry.Family{}
 	last, published := "", map[[3]string]int64{}
@@ -80,7 +92,10 @@ func looks(t *testing.T, name, collector, source string) (families map[string]te
 			t.Fatal(err)
 		}
 		add := func(metric, labels, kind string, value float64) {
-			samples = append(samples, telemetry.Sample{At: look.At, Source: source, Collector: collector, Metric: metric, Labels: labels, Kind: kind, Value: value})
+			samples = append(samples, telemetry.Sample{
+				At: look.At, Source: source, Collector: collector,
+				Metric: metric, Labels: labels, Kind: kind, Value: value,
+			})
 		}
 		for _, f := range page.Families {
 			families[f.Name] = f
@@ -192,7 +207,10 @@ func TestPagesAreAIPerfs(t *testing.T) {
 	for _, f := range []struct {
 		name string
 		into *any
-	}{{filepath.Join(dir, "server_metrics_export.json"), &got}, {"testdata/servermetrics/server_metrics_export.json", &want}} {
+	}{
+		{filepath.Join(dir, "server_metrics_export.json"), &got},
+		{"testdata/servermetrics/server_metrics_export.json", &want},
+	} {
 		if err := json.Unmarshal(load(t, f.name), f.into); err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +218,8 @@ func TestPagesAreAIPerfs(t *testing.T) {
 	for _, d := range differ("", got, want) {
 		t.Error(d)
 	}
-	ours, theirs := records(t, filepath.Join(dir, "server_metrics_export.csv")), records(t, "testdata/servermetrics/server_metrics_export.csv")
+	ours, theirs := records(t, filepath.Join(dir, "server_metrics_export.csv")),
+		records(t, "testdata/servermetrics/server_metrics_export.csv")
 	for i := range max(len(ours), len(theirs)) {
 		if a, b := at(ours, i), at(theirs, i); a != b {
 			t.Errorf("CSV row %d:\n%s\nAIPerf's\n%s", i, a, b)

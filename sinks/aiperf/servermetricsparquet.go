@@ -97,7 +97,10 @@ func (p *pageSet) parquetFields(start, end int64) (fields []sinks.Field, labels 
 // parquetMeta are the file's own keys. It was written by no Python.
 func (p *pageSet) parquetMeta(labels []string, start, end int64) map[string]string {
 	t0 := p.T0.UnixNano()
-	kinds, total := map[string]int{telemetry.Gauge: 0, telemetry.Counter: 0, telemetry.Histogram: 0, telemetry.Unknown: 0}, 0
+	kinds, total := map[string]int{
+		telemetry.Gauge: 0, telemetry.Counter: 0,
+		telemetry.Histogram: 0, telemetry.Unknown: 0,
+	}, 0
 	for s := range p.within(math.MinInt64, math.MaxInt64) {
 		kinds[s.Type]++
 		total++
@@ -110,11 +113,15 @@ func (p *pageSet) parquetMeta(labels []string, start, end int64) map[string]stri
 		return string(b)
 	}
 	meta := map[string]string{
-		"aiperf.schema_version": "1.0", "aiperf.version": p.Version, "aiperf.benchmark_id": p.BenchmarkID, "aiperf.exporter": "ServerMetricsParquetExporter",
-		"aiperf.export_timestamp_utc": time.Now().UTC().Format("2006-01-02T15:04:05.000000+00:00"), "aiperf.go_version": strings.TrimPrefix(runtime.Version(), "go"),
-		"aiperf.time_filter_start_ns": strconv.FormatInt(t0+start, 10), "aiperf.time_filter_end_ns": strconv.FormatInt(t0+end, 10),
-		"aiperf.profiling_duration_ns": strconv.FormatInt(end-start, 10), "aiperf.profiling_duration_seconds": string(appendNumber(nil, float64(end-start)/1e9)),
-		"aiperf.endpoint_urls": text(p.sources), "aiperf.endpoint_count": strconv.Itoa(len(p.sources)),
+		"aiperf.schema_version": "1.0", "aiperf.version": p.Version, "aiperf.benchmark_id": p.BenchmarkID,
+		"aiperf.exporter":                   "ServerMetricsParquetExporter",
+		"aiperf.export_timestamp_utc":       time.Now().UTC().Format("2006-01-02T15:04:05.000000+00:00"),
+		"aiperf.go_version":                 strings.TrimPrefix(runtime.Version(), "go"),
+		"aiperf.time_filter_start_ns":       strconv.FormatInt(t0+start, 10),
+		"aiperf.time_filter_end_ns":         strconv.FormatInt(t0+end, 10),
+		"aiperf.profiling_duration_ns":      strconv.FormatInt(end-start, 10),
+		"aiperf.profiling_duration_seconds": string(appendNumber(nil, float64(end-start)/1e9)),
+		"aiperf.endpoint_urls":              text(p.sources), "aiperf.endpoint_count": strconv.Itoa(len(p.sources)),
 		"aiperf.label_columns": text(append([]string{}, labels...)), "aiperf.label_count": strconv.Itoa(len(labels)),
 		"aiperf.metric_count": strconv.Itoa(total), "aiperf.metric_type_counts": text(kinds),
 		"aiperf.schema_note": "Label columns vary by endpoint/model. Use union_by_name=true for cross-file queries.",

@@ -13,7 +13,17 @@ import (
 var pageQuantiles = []struct {
 	name string
 	q    float64
-}{{"p1", 0.01}, {"p5", 0.05}, {"p10", 0.1}, {"p25", 0.25}, {"p50", 0.5}, {"p75", 0.75}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}}
+}{
+	{"p1", 0.01},
+	{"p5", 0.05},
+	{"p10", 0.1},
+	{"p25", 0.25},
+	{"p50", 0.5},
+	{"p75", 0.75},
+	{"p90", 0.9},
+	{"p95", 0.95},
+	{"p99", 0.99},
+}
 
 func quantileWeights() (qs []float64) {
 	for _, q := range pageQuantiles {
@@ -41,7 +51,8 @@ func gaugeStats(values []float64, all bool) object {
 		sum += v
 	}
 	mean := sum / float64(len(values))
-	o := object{}.with("avg", number(mean)).with("min", number(slices.Min(values))).with("max", number(slices.Max(values)))
+	o := object{}.with("avg", number(mean)).with("min", number(slices.Min(values))).with("max",
+		number(slices.Max(values)))
 	if !all {
 		return o
 	}
@@ -86,7 +97,8 @@ func (s *pageSeries) counter(all []pageSlice) object {
 		return o
 	}
 	mean := sum / float64(len(rates))
-	return o.with("rate_avg", number(mean)).with("rate_min", number(slices.Min(rates))).with("rate_max", number(slices.Max(rates))).with("rate_std", number(sampleStd(rates, mean)))
+	return o.with("rate_avg", number(mean)).with("rate_min", number(slices.Min(rates))).with("rate_max",
+		number(slices.Max(rates))).with("rate_std", number(sampleStd(rates, mean)))
 }
 
 func perSecond(v float64, ns int64) float64 {
@@ -156,7 +168,8 @@ type pageSlice struct {
 
 // slices cuts the window; nil where nobody asked for slices, and where there is one look.
 func (s *pageSeries) slices(length time.Duration) (out []pageSlice) {
-	if length <= 0 || s.Type == telemetry.Counter && s.ref < 0 && s.to == s.from || s.Type == telemetry.Histogram && s.to <= max(s.ref, 0) {
+	if length <= 0 || s.Type == telemetry.Counter && s.ref < 0 && s.to == s.from || s.Type == telemetry.Histogram &&
+		s.to <= max(s.ref, 0) {
 		return nil
 	}
 	last := s.At[s.to]

@@ -68,11 +68,14 @@ func (s *SweepSummary) json() object {
 				feasible++
 			}
 		}
-		meta = meta.with("sla_constraints", object{}.with("active_filters", filters(s.Filters)).with("feasible_count", feasible).with("infeasible_count", len(s.Cells)-feasible))
+		meta = meta.with("sla_constraints", object{}.with("active_filters", filters(s.Filters)).with("feasible_count",
+			feasible).with("infeasible_count", len(s.Cells)-feasible))
 	}
-	meta = meta.with("sweep_mode", s.Mode).with("confidence_level", number(s.Level)).with("num_trials_per_value", s.Trials)
+	meta = meta.with("sweep_mode", s.Mode).with("confidence_level", number(s.Level)).with("num_trials_per_value",
+		s.Trials)
 	if axes, ok := paretoAxes[s.Recipe]; ok {
-		meta = meta.with("pareto_axes", object{}.with("x_metric", axes[0]).with("x_stat", axes[1]).with("x_minimize", true).
+		meta = meta.with("pareto_axes", object{}.with("x_metric", axes[0]).with("x_stat", axes[1]).with("x_minimize",
+			true).
 			with("y_metric", axes[2]).with("y_stat", axes[3]).with("y_maximize", true).with("series_keys", []any{}))
 	}
 	meta = meta.with("aggregation_type", "sweep")
@@ -86,13 +89,15 @@ func (s *SweepSummary) json() object {
 	}
 	best := object{}
 	for _, b := range s.best() {
-		best = best.with(b.name, object{}.with("parameters", s.point(b.cell)).with("metric", number(b.value)).with("unit", b.unit))
+		best = best.with(b.name, object{}.with("parameters", s.point(b.cell)).with("metric",
+			number(b.value)).with("unit", b.unit))
 	}
 	pareto := []object{}
 	for _, i := range s.pareto() {
 		pareto = append(pareto, s.point(i))
 	}
-	return object{}.with("aggregation_type", "sweep").with("num_profile_runs", s.NumRuns).with("num_successful_runs", s.Successful).
+	return object{}.with("aggregation_type", "sweep").with("num_profile_runs", s.NumRuns).with("num_successful_runs",
+		s.Successful).
 		with("failed_runs", failedRuns(s.Failed)).with("metadata", meta).with("per_combination_metrics", cells).
 		with("best_configurations", best).with("pareto_optimal", pareto)
 }
@@ -182,7 +187,8 @@ func (s *SweepSummary) best() []bestCell {
 	} {
 		b := bestCell{name: o.name, cell: -1}
 		for i := range s.Cells {
-			if v, unit := s.mean(i, o.tag, o.stat); !math.IsNaN(v) && s.feasible(i) && (b.cell < 0 || o.better(v, b.value)) {
+			if v, unit := s.mean(i, o.tag, o.stat); !math.IsNaN(v) &&
+				s.feasible(i) && (b.cell < 0 || o.better(v, b.value)) {
 				b.cell, b.value, b.unit = i, v, unit
 			}
 		}
@@ -280,7 +286,8 @@ func (s *SweepSummary) csv() []byte {
 		b = csvLine(b, slices.Concat([]string{"Configuration"}, s.names(), []string{"Metric", "Unit"})...)
 		title := map[string]string{"best_throughput": "Best Throughput", "best_latency_p99": "Best Latency P99"}
 		for _, c := range best {
-			b = csvLine(b, slices.Concat([]string{title[c.name]}, s.cells(s.Cells[c.cell].Point), []string{decimals(c.value, 2), c.unit})...)
+			b = csvLine(b, slices.Concat([]string{title[c.name]}, s.cells(s.Cells[c.cell].Point),
+				[]string{decimals(c.value, 2), c.unit})...)
 		}
 	}
 	b = csvLine(append(b, "\r\n"...), "Pareto Optimal Points")
@@ -327,7 +334,8 @@ func (s *SweepSummary) csvMetrics() []byte {
 				line = append(line, "", "", "", "", "")
 				continue
 			}
-			line = append(line, decimals(r.mean, 2), decimals(r.std, 2), decimals(r.low, 2), decimals(r.high, 2), decimals(r.cv, 4))
+			line = append(line, decimals(r.mean, 2), decimals(r.std, 2), decimals(r.low, 2), decimals(r.high, 2),
+				decimals(r.cv, 4))
 		}
 		b = csvLine(b, line...)
 	}

@@ -28,7 +28,10 @@ func (w *Writer) writeSlices() error {
 		if !s.Whole {
 			o = o.with("is_complete", false)
 		}
-		lead := []string{strconv.Itoa(i), strconv.FormatInt(t0+s.Window.Start, 10), strconv.FormatInt(t0+s.Window.End, 10)}
+		lead := []string{
+			strconv.Itoa(i), strconv.FormatInt(t0+s.Window.Start, 10),
+			strconv.FormatInt(t0+s.Window.End, 10),
+		}
 		for _, st := range sliceStats(&s.Summary) {
 			o = o.with(st.Tag, statJSON(st))
 		}

@@ -26,7 +26,10 @@ type traceKept struct {
 
 // traceLine is one line of the traces that wait for their records.
 func traceLine(x *RawRequest) []byte {
-	k := traceKept{Request: appendHeader(nil, x.RequestHeader, secret.Header), Reason: x.Reason, Local: x.Local, Remote: x.Remote, Body: len(x.Body)}
+	k := traceKept{
+		Request: appendHeader(nil, x.RequestHeader, secret.Header), Reason: x.Reason,
+		Local: x.Local, Remote: x.Remote, Body: len(x.Body),
+	}
 	if len(x.ResponseHeader) > 0 {
 		k.Response = appendHeader(nil, x.ResponseHeader, serverSecret)
 	}
@@ -99,7 +102,10 @@ func (w *recordWriter) traceData(b []byte, r *record.Record, k *traceKept) []byt
 		key      string
 		from, to int64
 	}{
-		{"sending_ns", r.Sent, r.WriteEnd}, {"waiting_ns", r.WriteEnd, r.FirstByte}, {"receiving_ns", r.FirstByte, r.End}, {"duration_ns", r.Sent, r.End},
+		{"sending_ns", r.Sent, r.WriteEnd},
+		{"waiting_ns", r.WriteEnd, r.FirstByte},
+		{"receiving_ns", r.FirstByte, r.End},
+		{"duration_ns", r.Sent, r.End},
 	} {
 		if s.from != record.None && s.to != record.None {
 			b = integer(b, s.key, s.to-s.from)

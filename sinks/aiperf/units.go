@@ -26,10 +26,14 @@ var (
 		{regexp.MustCompile(`(?i)\bin\s+tokens?\b`), "tokens"},
 	}
 	abbreviated = map[string]string{
-		"MiB": "megabytes", "GiB": "gigabytes", "KiB": "kilobytes", "B": "bytes", "MB": "megabytes", "GB": "gigabytes", "KB": "kilobytes", "TB": "terabytes",
-		"C": "celsius", "°C": "celsius", "F": "fahrenheit", "°F": "fahrenheit", "K": "kelvin", "Hz": "hertz", "MHz": "megahertz", "GHz": "gigahertz",
-		"W": "watt", "mW": "milliwatt", "J": "joule", "mJ": "millijoule", "MJ": "megajoule", "s": "seconds", "sec": "seconds", "ms": "milliseconds",
-		"ns": "nanoseconds", "us": "microseconds", "µs": "microseconds", "GB/s": "gb/s", "MB/s": "mb/s", "%": "percent", "percent": "percent",
+		"MiB": "megabytes", "GiB": "gigabytes", "KiB": "kilobytes", "B": "bytes", "MB": "megabytes",
+		"GB": "gigabytes", "KB": "kilobytes", "TB": "terabytes",
+		"C": "celsius", "°C": "celsius", "F": "fahrenheit", "°F": "fahrenheit", "K": "kelvin",
+		"Hz": "hertz", "MHz": "megahertz", "GHz": "gigahertz",
+		"W": "watt", "mW": "milliwatt", "J": "joule", "mJ": "millijoule", "MJ": "megajoule",
+		"s": "seconds", "sec": "seconds", "ms": "milliseconds",
+		"ns": "nanoseconds", "us": "microseconds", "µs": "microseconds", "GB/s": "gb/s", "MB/s": "mb/s", "%": "percent",
+		"percent": "percent",
 	}
 	nameEnds = []struct{ end, unit string }{
 		{"_error_count_total", "errors"},

@@ -52,11 +52,14 @@ func (r *Report) boundarySentence(tier int) []string {
 	case b.Holds == nil && b.Fails == nil:
 		return nil
 	case b.Fails == nil:
-		return []string{fmt.Sprintf("%s%s keeps the limits, and nothing that was measured misses them", name, r.point(*b.Holds))}
+		return []string{fmt.Sprintf("%s%s keeps the limits, and nothing that was measured misses them", name,
+			r.point(*b.Holds))}
 	case b.Holds == nil:
-		return []string{fmt.Sprintf("%s%s misses the limits, and nothing that was measured keeps them (%s)", name, r.point(*b.Fails), r.missed(*b.Fails, tier))}
+		return []string{fmt.Sprintf("%s%s misses the limits, and nothing that was measured keeps them (%s)", name,
+			r.point(*b.Fails), r.missed(*b.Fails, tier))}
 	}
-	text := fmt.Sprintf("%s%s keeps the limits, %s does not (%s)", name, r.point(*b.Holds), r.point(*b.Fails), r.missed(*b.Fails, tier))
+	text := fmt.Sprintf("%s%s keeps the limits, %s does not (%s)", name, r.point(*b.Holds), r.point(*b.Fails),
+		r.missed(*b.Fails, tier))
 	if b.Kind == "cliff" {
 		text += "; a cliff"
 	}
@@ -97,10 +100,12 @@ func (r *Report) bestFound(tier int) string {
 		for _, i := range t.Best {
 			points = append(points, r.point(i))
 		}
-		return fmt.Sprintf("%s%s of %s%s: %s", r.tierName(tier), words.CountOf(len(points), "best point", "best points"), words.And(names), under, strings.Join(points, " · "))
+		return fmt.Sprintf("%s%s of %s%s: %s", r.tierName(tier), words.CountOf(len(points), "best point",
+			"best points"), words.And(names), under, strings.Join(points, " · "))
 	}
 	i := t.Best[0]
-	return fmt.Sprintf("%sbest %s of the points%s: %s, %s (iteration %d)", r.tierName(tier), names[0], under, r.point(i), words.Number(r.Adaptive.Iterations[i].Tiers[tier].Goals[0]), i)
+	return fmt.Sprintf("%sbest %s of the points%s: %s, %s (iteration %d)", r.tierName(tier), names[0], under,
+		r.point(i), words.Number(r.Adaptive.Iterations[i].Tiers[tier].Goals[0]), i)
 }
 
 // ended is why a search ended, in words.
@@ -112,7 +117,8 @@ func (r *Report) ended(why planner.Reason) string {
 	case planner.NoImprovement:
 		return fmt.Sprintf("%d iterations in a row brought no improvement", a.Patience)
 	case planner.Plateau:
-		return fmt.Sprintf("the last %d iterations differ by less than %s", a.PlateauWindow, words.Percent(a.PlateauFlat))
+		return fmt.Sprintf("the last %d iterations differ by less than %s",
+			a.PlateauWindow, words.Percent(a.PlateauFlat))
 	case planner.Exhausted:
 		return "every point of the space was measured"
 	case planner.Regret, planner.EMMR:

@@ -121,14 +121,16 @@ func (c Checks) grouped() []*checkGroup {
 	}
 	for _, g := range out {
 		slices.SortStableFunc(g.said, func(a, b *saying) int {
-			return cmp.Or(cmp.Compare(rankOf(b.worst), rankOf(a.worst)), cmp.Compare(b.worst.Beyond(), a.worst.Beyond()))
+			return cmp.Or(cmp.Compare(rankOf(b.worst), rankOf(a.worst)),
+				cmp.Compare(b.worst.Beyond(), a.worst.Beyond()))
 		})
 	}
 	slices.SortStableFunc(out, func(a, b *checkGroup) int { // clean ones stay in the order of the catalogue
 		if a.worst == clean && b.worst == clean {
 			return 0
 		}
-		return cmp.Or(cmp.Compare(b.worst, a.worst), cmp.Compare(b.said[0].worst.Beyond(), a.said[0].worst.Beyond()), cmp.Compare(a.check, b.check))
+		return cmp.Or(cmp.Compare(b.worst, a.worst), cmp.Compare(b.said[0].worst.Beyond(), a.said[0].worst.Beyond()),
+			cmp.Compare(a.check, b.check))
 	})
 	return out
 }

@@ -64,7 +64,10 @@ func TestChecksSayWhatTheReportSaid(t *testing.T) {
 	t.Parallel()
 	limit := 0.1
 	f := func(check string, v verdict.Verdict, value float64, because ...string) verdict.Finding {
-		return verdict.Finding{Check: check, Verdict: v, Value: value, Warn: &limit, Detail: "found", Because: because, Try: "more"}
+		return verdict.Finding{
+			Check: check, Verdict: v, Value: value, Warn: &limit, Detail: "found", Because: because,
+			Try: "more",
+		}
 	}
 	noted := f("interval", verdict.Valid, 0.3)
 	noted.Noted = true
@@ -91,7 +94,8 @@ VALID clean
 	}
 	c.All = false
 	b.Reset()
-	if printed, notes, err := c.Write(&b); err != nil || printed != 2 || len(notes) != 1 || notes[0] != "interval" || strings.Contains(b.String(), "VALID") {
+	if printed, notes, err := c.Write(&b); err != nil || printed != 2 || len(notes) != 1 || notes[0] != "interval" ||
+		strings.Contains(b.String(), "VALID") {
 		t.Errorf("without --all: %d printed, notes %v, %v\n%s", printed, notes, err, &b)
 	}
 }

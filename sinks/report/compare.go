@@ -59,7 +59,8 @@ func (c Comparison) load() string {
 			if (last == "value" || last == "mean") && len(path) > 1 {
 				last = path[len(path)-2]
 			}
-			if part := strings.TrimSpace(spokenAxis(name) + " " + words.Clip(f.Value, 40)); last == name && !slices.Contains(parts, part) {
+			if part := strings.TrimSpace(spokenAxis(name) + " " + words.Clip(f.Value, 40)); last == name &&
+				!slices.Contains(parts, part) {
 				parts = append(parts, part)
 			}
 		}
@@ -135,7 +136,10 @@ func (c Comparison) block(rows []decide.Row, width int) *grid {
 }
 
 // outcomeMarks stand before the rows.
-var outcomeMarks = map[decide.Verdict]string{decide.Worse: "✗", decide.Better: "✓", decide.Equivalent: "=", decide.Unclear: "?"}
+var outcomeMarks = map[decide.Verdict]string{
+	decide.Worse: "✗", decide.Better: "✓", decide.Equivalent: "=",
+	decide.Unclear: "?",
+}
 
 // Headline is what the comparison says in one sentence, the same on every screen and in
 // every file: a function of the outcomes of the rows, with the word that the exit code
@@ -149,7 +153,8 @@ func (c Comparison) Headline() string {
 	said := ""
 	switch {
 	case o == decide.Worse && slices.ContainsFunc(c.Primary(), is(decide.Better)):
-		said = fmt.Sprintf("%s is worse than %s in %s, better in %s", a, b, c.metrics(is(decide.Worse)), c.metrics(is(decide.Better)))
+		said = fmt.Sprintf("%s is worse than %s in %s, better in %s", a, b, c.metrics(is(decide.Worse)),
+			c.metrics(is(decide.Better)))
 	case o == decide.Worse || o == decide.Better:
 		said = fmt.Sprintf("%s is %s than %s%s", a, c.comparative(is(o), o), b, c.inCells(is(o)))
 	case o == decide.Equivalent:
@@ -176,12 +181,16 @@ func changed(r decide.Row) bool { return !math.IsNaN(r.Low) && (r.Low > 0 || r.H
 // shown already.
 func (c Comparison) openSentence(a, b string) string {
 	open := func(never bool) string {
-		return c.metrics(func(r decide.Row) bool { return r.Outcome == decide.Unclear && !r.Harmless && r.Undecidable == never })
+		return c.metrics(func(r decide.Row) bool {
+			return r.Outcome == decide.Unclear && !r.Harmless &&
+				r.Undecidable == never
+		})
 	}
 	yet, never := open(false), open(true)
 	better := func(r decide.Row) bool { return r.Outcome == decide.Better }
 	if found := c.metrics(better); found != "" && yet+never != "" { // what is known comes first
-		said := fmt.Sprintf("%s is %s than %s%s", a, c.comparative(better, decide.Better), b, cmp.Or(c.inCells(better), " in "+found))
+		said := fmt.Sprintf("%s is %s than %s%s", a, c.comparative(better, decide.Better), b,
+			cmp.Or(c.inCells(better), " in "+found))
 		if yet != "" {
 			said += "; not decided yet in " + yet
 		}
@@ -282,7 +291,8 @@ func extent(rows []decide.Row, o decide.Verdict) string {
 		return "changed, within your margin of " + inPercent(rows[0].Margin)
 	case o == decide.Equivalent:
 		return "equal within " + inPercent(rows[0].Margin)
-	case o == decide.Unclear && (len(rows) == 1 || !slices.ContainsFunc(rows, func(r decide.Row) bool { return remark(r) != remark(rows[0]) })):
+	case o == decide.Unclear && (len(rows) == 1 || !slices.ContainsFunc(rows,
+		func(r decide.Row) bool { return remark(r) != remark(rows[0]) })):
 		said := remark(rows[0])
 		if r := rows[0]; len(rows) == 1 && !r.Harmless && r.Note == "" && !math.IsNaN(r.Change) {
 			said += " (" + rounded(r.Change) + " %)"
@@ -345,9 +355,11 @@ func (c Comparison) tooCoarse() string {
 	worst := slices.MaxFunc(rows, func(a, b decide.Row) int { return cmp.Compare(finest(a), finest(b)) })
 	name := shortName(worst)
 	if math.IsInf(finest(worst), 1) {
-		return fmt.Sprintf("a change of %s must be found, and %s shows none: %s", inPercent(worst.MustDetect), name, cmp.Or(worst.Note, "no interval"))
+		return fmt.Sprintf("a change of %s must be found, and %s shows none: %s", inPercent(worst.MustDetect), name,
+			cmp.Or(worst.Note, "no interval"))
 	}
-	return fmt.Sprintf("a change of %s must be found, and in %s this test finds %s and more", inPercent(worst.MustDetect), name, inPercent(worst.Detectable))
+	return fmt.Sprintf("a change of %s must be found, and in %s this test finds %s and more",
+		inPercent(worst.MustDetect), name, inPercent(worst.Detectable))
 }
 
 // finest is the smallest change that a row can show, ∞ where it can show none.
@@ -382,7 +394,8 @@ func (c Comparison) basis() string {
 	if !c.Paired {
 		how = "not paired (only trials of one experiment are): Welch's test on logarithms"
 	}
-	return fmt.Sprintf("%s a cell, %s; 95 %% over %s together", words.Count(c.Trials, "trial"), how, words.Count(c.Compared, "primary metric"))
+	return fmt.Sprintf("%s a cell, %s; 95 %% over %s together", words.Count(c.Trials, "trial"),
+		how, words.Count(c.Compared, "primary metric"))
 }
 
 // remarks say what is not shown, how small a change the test finds, and what would
@@ -471,7 +484,8 @@ func (c Comparison) finds() string {
 	if inPercent(least.Detectable) == inPercent(most.Detectable) {
 		return "smallest change this test finds (80 % power): " + inPercent(least.Detectable)
 	}
-	return fmt.Sprintf("smallest change this test finds (80 %% power): %s (%s) to %s (%s)", inPercent(least.Detectable), shortName(*least), inPercent(most.Detectable), shortName(*most))
+	return fmt.Sprintf("smallest change this test finds (80 %% power): %s (%s) to %s (%s)", inPercent(least.Detectable),
+		shortName(*least), inPercent(most.Detectable), shortName(*most))
 }
 
 // inPercent is a part of one in per cent, two digits at most: 5 %, 0.2 %.
@@ -501,7 +515,8 @@ func (c Comparison) few(all bool) string {
 	}
 	r := c.Rows[i]
 	need := decide.RequestsFor(percentileOf[r.Key.Stat], r.Effective, r.Count)
-	return fmt.Sprintf("%s is uncertain, of %.0f requests a trial: raise requests to %s%s", shortName(r), r.Count, words.Grouped(need), alike(percentileOf[r.Key.Stat], r.Effective, r.Count))
+	return fmt.Sprintf("%s is uncertain, of %.0f requests a trial: raise requests to %s%s", shortName(r), r.Count,
+		words.Grouped(need), alike(percentileOf[r.Key.Stat], r.Effective, r.Count))
 }
 
 // shortName is a metric in a sentence, and in a table whose values have their unit.
@@ -632,7 +647,8 @@ func (c Comparison) WriteMarkdown(w io.Writer) error {
 		if r.Primary {
 			name, said = "**"+name+"**", "**"+said+"**"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", cellText(r.Cell), cellText(name), value(r, r.Base), value(r, r.Candidate), change(r), chance(r.P), cellText(said))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", cellText(r.Cell), cellText(name), value(r, r.Base),
+			value(r, r.Candidate), change(r), chance(r.P), cellText(said))
 	}
 	b.WriteByte('\n')
 	for _, line := range c.remarks(0, "", false) {

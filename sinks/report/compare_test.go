@@ -17,20 +17,27 @@ func compared() Comparison {
 	nan := math.NaN()
 	row := func(tag, stat, header, unit string, base, cand, change, low, high float64, o decide.Verdict) decide.Row {
 		return decide.Row{
-			Cell: "concurrency 4", Key: decide.Key{Tag: tag, Stat: stat}, Header: header, Unit: unit, Primary: true, Base: base, Candidate: cand,
-			Change: change, Low: low, High: high, P: .0004, Margin: .05, Outcome: o, N: 5, Detectable: .02 + base/1e4, Harmless: o == decide.Equivalent,
+			Cell: "concurrency 4", Key: decide.Key{Tag: tag, Stat: stat}, Header: header, Unit: unit, Primary: true,
+			Base: base, Candidate: cand,
+			Change: change, Low: low, High: high, P: .0004, Margin: .05, Outcome: o, N: 5, Detectable: .02 + base/1e4,
+			Harmless: o == decide.Equivalent,
 		}
 	}
 	rows := []decide.Row{
-		row("output_token_throughput", "avg", "Output Token Throughput", "tokens/sec", 1307, 1188, -.091, -.117, -.065, decide.Worse),
+		row("output_token_throughput", "avg", "Output Token Throughput", "tokens/sec", 1307, 1188, -.091, -.117, -.065,
+			decide.Worse),
 		row("time_to_first_token", "p50", "Time to First Token", "ms", 5.06, 5.55, .096, -.037, .158, decide.Unclear),
-		row("inter_token_latency", "p50", "Inter Token Latency", "ms", .998, .995, -.003, -.018, .013, decide.Equivalent),
+		row("inter_token_latency", "p50", "Inter Token Latency", "ms", .998, .995, -.003, -.018, .013,
+			decide.Equivalent),
 		row("good_request_fraction", "avg", "GoodRequestFraction", "ratio", .98, 0, nan, nan, nan, decide.Worse),
 		row("request_latency", "p99", "Request Latency", "ms", 15.1, math.Inf(1), nan, nan, nan, decide.Better),
 	}
 	rows[0].BeyondMargin, rows[1].Trials, rows[4].Primary = true, decide.Trials{Least: 12, Most: 35}, false
 	rows[3].Note, rows[3].Detectable = "a side is 0 or has no end, so that only the direction counts", nan
-	return Comparison{&decide.Comparison{Baseline: "before", Candidate: "after|\x1b[31m", Paired: true, Trials: 5, Compared: 4, Rows: rows, OnlyCandidate: []string{"concurrency 8"}}}
+	return Comparison{&decide.Comparison{
+		Baseline: "before", Candidate: "after|\x1b[31m", Paired: true, Trials: 5,
+		Compared: 4, Rows: rows, OnlyCandidate: []string{"concurrency 8"},
+	}}
 }
 
 // Stamps of two kinds are a remark on every screen.
@@ -84,21 +91,26 @@ func TestComparisonInASentence(t *testing.T) {
 			t.Errorf("got  %q\nwant %q", got, changes)
 		}
 	}
-	says("after| is worse than before: WORSE", "out tok/s −9.1 % [−11.7, −6.5] · goodput from 98.0 % to 0 % · ITL p50 equal within 5 % · TTFT p50 not decided yet (+10 %)")
+	says("after| is worse than before: WORSE",
+		"out tok/s −9.1 % [−11.7, −6.5] · goodput from 98.0 % to 0 % · ITL p50 equal within 5 % · TTFT p50 not decided yet (+10 %)")
 	further := c.Rows[0]
 	further.Cell, further.Change = "concurrency 16", -.2
 	c.Rows = []decide.Row{c.Rows[0], further}
 	says("after| is slower than before in 2 of 2 workloads: WORSE", "out tok/s −9 to −20 %")
 	c.Rows[1].Outcome, c.Rows[1].Change = decide.Better, .2
-	says("after| is worse than before in out tok/s, better in out tok/s: WORSE", "out tok/s −9.1 % [−11.7, −6.5] in 1 of 2 · out tok/s +20.0 % [−11.7, −6.5] in 1 of 2")
+	says("after| is worse than before in out tok/s, better in out tok/s: WORSE",
+		"out tok/s −9.1 % [−11.7, −6.5] in 1 of 2 · out tok/s +20.0 % [−11.7, −6.5] in 1 of 2")
 	c.Rows[0].Outcome, c.Rows[0].Harmless = decide.Unclear, true
 	c.Rows[1].Harmless = true
-	says("after| is faster than before in 1 of 2 workloads: BETTER", "out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not worse (95 % sure) in 1 of 2")
+	says("after| is faster than before in 1 of 2 workloads: BETTER",
+		"out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not worse (95 % sure) in 1 of 2")
 	c.Rows[0].Harmless = false
-	says("after| is faster than before in 1 of 2 workloads; not decided yet in out tok/s: UNDECIDED", "out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not decided yet (−9 %) in 1 of 2")
+	says("after| is faster than before in 1 of 2 workloads; not decided yet in out tok/s: UNDECIDED",
+		"out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not decided yet (−9 %) in 1 of 2")
 	c.Rows = c.Rows[:1]
 	c.Rows[0].Outcome, c.Rows[0].Harmless = decide.Equivalent, true
-	says("after| and before are equal within the margin of 5 %, though out tok/s changed by less: EQUIVALENT", "out tok/s changed, within your margin of 5 %")
+	says("after| and before are equal within the margin of 5 %, though out tok/s changed by less: EQUIVALENT",
+		"out tok/s changed, within your margin of 5 %")
 	low, high := c.Rows[0].Low, c.Rows[0].High
 	c.Rows[0].Low, c.Rows[0].High = -.02, .03
 	says("after| and before are equal within the margin of 5 %: EQUIVALENT", "out tok/s equal within 5 %")
@@ -110,14 +122,16 @@ func TestComparisonInASentence(t *testing.T) {
 	says("before and after| cannot be compared in out tok/s: UNDECIDED", "out tok/s cannot be decided")
 	further.Key, further.Outcome = c.Rows[0].Key, decide.Unclear
 	c.Rows = append(c.Rows, further)
-	says("Not decided yet between before and after|: open in out tok/s, cannot be compared in out tok/s: UNDECIDED", "out tok/s not decided yet")
+	says("Not decided yet between before and after|: open in out tok/s, cannot be compared in out tok/s: UNDECIDED",
+		"out tok/s not decided yet")
 }
 
 // The two sides can be told apart at every width, and the change is there at every width.
 func TestSidesAndChangesAtEveryWidth(t *testing.T) {
 	t.Parallel()
 	c := compared()
-	c.Baseline, c.Candidate = "results/deployment-llama3-70b-h100-tp8-before-20261124T115934Z", "results/deployment-llama3-70b-h100-tp8-after-20261124T115934Z"
+	c.Baseline, c.Candidate = "results/deployment-llama3-70b-h100-tp8-before-20261124T115934Z",
+		"results/deployment-llama3-70b-h100-tp8-after-20261124T115934Z"
 	for width := 46; width <= 200; width++ {
 		var b strings.Builder
 		if err := c.WriteConsole(&b, Screen{Width: width, All: true}); err != nil {
@@ -125,7 +139,8 @@ func TestSidesAndChangesAtEveryWidth(t *testing.T) {
 		}
 		head, table, found := strings.Cut(b.String(), "change\n")
 		head = head[strings.LastIndex(head, "\n")+1:]
-		if sides := strings.Fields(head); !found || len(sides) == 2 && sides[0] == sides[1] || len(sides) != 2 && width >= 80 {
+		if sides := strings.Fields(head); !found || len(sides) == 2 && sides[0] == sides[1] || len(sides) != 2 &&
+			width >= 80 {
 			t.Fatalf("%d columns: the heads are %q\n%s", width, head, &b)
 		}
 		for _, want := range []string{"−9.1 % [−11.7, −6.5]", "+9.6 % [−3.7, +15.8]", "−0.3 % [−1.8, +1.3]"} {
@@ -191,7 +206,8 @@ func TestComparisonForOthers(t *testing.T) {
 		}
 		s := doc.Suites[0]
 		if s.Tests != 4 || s.Failures != want[0] || s.Skipped != want[1] || strings.Contains(b.String(), "\x1b") {
-			t.Errorf("policy %q: %d tests, %d failed, %d skipped, want 4, %v\n%s", policy, s.Tests, s.Failures, s.Skipped, want, &b)
+			t.Errorf("policy %q: %d tests, %d failed, %d skipped, want 4, %v\n%s", policy, s.Tests, s.Failures,
+				s.Skipped, want, &b)
 		}
 	}
 }

@@ -28,39 +28,43 @@ type compareDoc struct {
 }
 
 type compareRow struct {
-	Cell        string   `json:"cell"`
-	Metric      string   `json:"metric"`
-	Stat        string   `json:"stat"`
-	Unit        string   `json:"unit"`
-	Window      string   `json:"window"`
-	Primary     bool     `json:"primary"`
-	Baseline    *float64 `json:"baseline,omitempty"` // absent where there is none, or it is infinite
-	Candidate   *float64 `json:"candidate,omitempty"`
-	Change      *float64 `json:"change,omitempty"` // candidate/baseline − 1
-	Low         *float64 `json:"low,omitempty"`
-	High        *float64 `json:"high,omitempty"`
-	Level       float64  `json:"level"`
-	P           *float64 `json:"p,omitempty"`
-	Margin      float64  `json:"margin"`
-	Outcome     string   `json:"outcome"`
-	Beyond      bool     `json:"beyond_margin"`
-	Harmless    bool     `json:"harm_ruled_out"`
-	N           int      `json:"n"`
-	Values      float64  `json:"values,omitempty"` // of a percentile in a run, the fewest of any, and how many independent ones they are worth
-	Worth       float64  `json:"values_worth,omitempty"`
-	Detectable  *float64 `json:"detectable,omitempty"`
-	MustDetect  float64  `json:"must_detect,omitempty"`
-	TrialsLow   int      `json:"trials_if_equal_from,omitempty"` // how many would show that nothing changed, if nothing did
-	TrialsHigh  int      `json:"trials_if_equal_to,omitempty"`
-	Note        string   `json:"note,omitempty"`
-	Undecidable bool     `json:"undecidable,omitempty"` // more trials do not decide it
+	Cell      string   `json:"cell"`
+	Metric    string   `json:"metric"`
+	Stat      string   `json:"stat"`
+	Unit      string   `json:"unit"`
+	Window    string   `json:"window"`
+	Primary   bool     `json:"primary"`
+	Baseline  *float64 `json:"baseline,omitempty"` // absent where there is none, or it is infinite
+	Candidate *float64 `json:"candidate,omitempty"`
+	Change    *float64 `json:"change,omitempty"` // candidate/baseline − 1
+	Low       *float64 `json:"low,omitempty"`
+	High      *float64 `json:"high,omitempty"`
+	Level     float64  `json:"level"`
+	P         *float64 `json:"p,omitempty"`
+	Margin    float64  `json:"margin"`
+	Outcome   string   `json:"outcome"`
+	Beyond    bool     `json:"beyond_margin"`
+	Harmless  bool     `json:"harm_ruled_out"`
+	N         int      `json:"n"`
+	// of a percentile in a run, the fewest of any, and how many independent ones they are worth
+	Values     float64  `json:"values,omitempty"`
+	Worth      float64  `json:"values_worth,omitempty"`
+	Detectable *float64 `json:"detectable,omitempty"`
+	MustDetect float64  `json:"must_detect,omitempty"`
+	// how many would show that nothing changed, if nothing did
+	TrialsLow   int    `json:"trials_if_equal_from,omitempty"`
+	TrialsHigh  int    `json:"trials_if_equal_to,omitempty"`
+	Note        string `json:"note,omitempty"`
+	Undecidable bool   `json:"undecidable,omitempty"` // more trials do not decide it
 }
 
 // Doc is the comparison as data: what JSON cannot hold is absent.
 func (c Comparison) Doc() any {
 	d := compareDoc{
-		Baseline: c.Baseline, Candidate: c.Candidate, Outcome: string(c.Outcome()), Headline: c.Headline(), ExitCode: int(c.Exit()), Paired: c.Paired,
-		Trials: c.Trials, Compared: c.Compared, StampsA: c.Stamps[0], StampsB: c.Stamps[1], OnlyA: c.OnlyBaseline, OnlyB: c.OnlyCandidate,
+		Baseline: c.Baseline, Candidate: c.Candidate, Outcome: string(c.Outcome()),
+		Headline: c.Headline(), ExitCode: int(c.Exit()), Paired: c.Paired,
+		Trials: c.Trials, Compared: c.Compared, StampsA: c.Stamps[0], StampsB: c.Stamps[1],
+		OnlyA: c.OnlyBaseline, OnlyB: c.OnlyCandidate,
 	}
 	for _, r := range c.Rows {
 		d.Rows = append(d.Rows, describeRow(r))
@@ -74,9 +78,12 @@ func (c Comparison) Doc() any {
 func describeRow(r decide.Row) compareRow {
 	return compareRow{
 		Cell: r.Cell, Metric: r.Key.Tag, Stat: r.Key.Stat, Unit: r.Unit, Window: r.Window, Primary: r.Primary,
-		Baseline: metrics.OrNil(r.Base), Candidate: metrics.OrNil(r.Candidate), Change: metrics.OrNil(r.Change), Low: metrics.OrNil(r.Low), High: metrics.OrNil(r.High),
+		Baseline: metrics.OrNil(r.Base), Candidate: metrics.OrNil(r.Candidate), Change: metrics.OrNil(r.Change),
+		Low: metrics.OrNil(r.Low), High: metrics.OrNil(r.High),
 		Level: r.Level, P: metrics.OrNil(r.P), Margin: r.Margin, Outcome: string(r.Outcome), Beyond: r.BeyondMargin,
-		Harmless: r.Harmless, N: r.N, Values: r.Count, Worth: r.Effective, Detectable: metrics.OrNil(r.Detectable), MustDetect: r.MustDetect, TrialsLow: r.Trials.Least, TrialsHigh: r.Trials.Most, Note: r.Note, Undecidable: r.Undecidable,
+		Harmless: r.Harmless, N: r.N, Values: r.Count, Worth: r.Effective, Detectable: metrics.OrNil(r.Detectable),
+		MustDetect: r.MustDetect, TrialsLow: r.Trials.Least, TrialsHigh: r.Trials.Most, Note: r.Note,
+		Undecidable: r.Undecidable,
 	}
 }
 
@@ -92,7 +99,10 @@ func ReadComparisons(path string) (out []Comparison, err error) {
 		return nil, err
 	}
 	for _, c := range doc.Comparisons {
-		of := &decide.Comparison{Baseline: c.Baseline, Candidate: c.Candidate, Paired: c.Paired, Trials: c.Trials, Compared: c.Compared}
+		of := &decide.Comparison{
+			Baseline: c.Baseline, Candidate: c.Candidate, Paired: c.Paired, Trials: c.Trials,
+			Compared: c.Compared,
+		}
 		for _, r := range c.Rows {
 			of.Rows = append(of.Rows, r.row())
 		}
@@ -105,9 +115,13 @@ func ReadComparisons(path string) (out []Comparison, err error) {
 // alone for one that is not in it.
 func (r *compareRow) row() decide.Row {
 	out := decide.Row{
-		Cell: r.Cell, Key: decide.Key{Tag: r.Metric, Stat: r.Stat}, Header: r.Metric, Unit: r.Unit, Window: r.Window, Primary: r.Primary,
-		Base: orNaN(r.Baseline), Candidate: orNaN(r.Candidate), Change: orNaN(r.Change), Low: orNaN(r.Low), High: orNaN(r.High), Level: r.Level, P: orNaN(r.P), Margin: r.Margin,
-		Outcome: decide.Verdict(r.Outcome), BeyondMargin: r.Beyond, Harmless: r.Harmless, N: r.N, Count: r.Values, Effective: r.Worth, Detectable: orNaN(r.Detectable), MustDetect: r.MustDetect, Note: r.Note, Undecidable: r.Undecidable,
+		Cell: r.Cell, Key: decide.Key{Tag: r.Metric, Stat: r.Stat}, Header: r.Metric, Unit: r.Unit, Window: r.Window,
+		Primary: r.Primary,
+		Base:    orNaN(r.Baseline), Candidate: orNaN(r.Candidate), Change: orNaN(r.Change), Low: orNaN(r.Low),
+		High: orNaN(r.High), Level: r.Level, P: orNaN(r.P), Margin: r.Margin,
+		Outcome: decide.Verdict(r.Outcome), BeyondMargin: r.Beyond, Harmless: r.Harmless, N: r.N, Count: r.Values,
+		Effective: r.Worth, Detectable: orNaN(r.Detectable), MustDetect: r.MustDetect, Note: r.Note,
+		Undecidable: r.Undecidable,
 	}
 	if m, ok := metrics.Lookup(r.Metric); ok {
 		out.Header, out.LargerIsBetter = m.Header, m.LargerIsBetter

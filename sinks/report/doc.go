@@ -41,16 +41,18 @@ type checkDoc struct {
 }
 
 type cellDoc struct {
-	ID      string                         `json:"id"`
-	Label   string                         `json:"label"`
-	Point   map[string]any                 `json:"point"`
-	Status  string                         `json:"status"`
-	Trials  int                            `json:"trials"`
-	Verdict validity.Verdict               `json:"verdict,omitempty"`
-	Front   string                         `json:"front,omitempty"` // front, dominated, undecided; absent where it was not judged
-	Knee    bool                           `json:"knee"`
-	BestFor []string                       `json:"best_for,omitempty"`
-	Window  string                         `json:"window"`  // of the metrics, as tables have it: steady where every run has one
+	ID      string           `json:"id"`
+	Label   string           `json:"label"`
+	Point   map[string]any   `json:"point"`
+	Status  string           `json:"status"`
+	Trials  int              `json:"trials"`
+	Verdict validity.Verdict `json:"verdict,omitempty"`
+	// front, dominated, undecided; absent where it was not judged
+	Front   string   `json:"front,omitempty"`
+	Knee    bool     `json:"knee"`
+	BestFor []string `json:"best_for,omitempty"`
+	// of the metrics, as tables have it: steady where every run has one
+	Window  string                         `json:"window"`
 	Metrics map[string]map[string]interval `json:"metrics"` // tag → statistic
 	Gates   []gateDoc                      `json:"gates,omitempty"`
 }
@@ -76,7 +78,9 @@ type gateDoc struct {
 func (r *Report) Doc(code diag.Code, interrupted bool) Doc {
 	d := Doc{
 		Experiment: r.Plan.Name, Dir: r.Dir, PlanHash: r.Plan.Hash, Verdict: r.Verdict, ExitCode: code,
-		Interrupted: interrupted, Seconds: r.Elapsed.Seconds(), Sent: r.Requests.In(record.WasSent), Failed: r.Requests.Failed, Cut: r.Requests.Cut, Cancelled: r.Requests.Cancelled, Unsent: r.Requests.Unsent, Checks: []checkDoc{}, Spoiled: r.Spoiled,
+		Interrupted: interrupted, Seconds: r.Elapsed.Seconds(), Sent: r.Requests.In(record.WasSent),
+		Failed: r.Requests.Failed, Cut: r.Requests.Cut, Cancelled: r.Requests.Cancelled, Unsent: r.Requests.Unsent,
+		Checks: []checkDoc{}, Spoiled: r.Spoiled,
 	}
 	for _, x := range r.Doubts {
 		d.Checks = append(d.Checks, checkDoc{x.Check, x.Verdict, x.Runs, x.Detail, x.Try})
@@ -106,8 +110,9 @@ func (d Doc) Only(keep func(tag, stat string) bool) Doc {
 
 func describeCell(c *decide.CellResult) cellDoc {
 	d := cellDoc{
-		ID: c.Cell.ID, Label: c.Cell.Label, Point: map[string]any{}, Status: string(c.Status), Trials: c.Trials, Verdict: c.Verdict,
-		Front: string(c.Front), Knee: c.Knee, BestFor: c.BestFor, Metrics: map[string]map[string]interval{},
+		ID: c.Cell.ID, Label: c.Cell.Label, Point: map[string]any{}, Status: string(c.Status), Trials: c.Trials,
+		Verdict: c.Verdict,
+		Front:   string(c.Front), Knee: c.Knee, BestFor: c.BestFor, Metrics: map[string]map[string]interval{},
 	}
 	for _, v := range c.Cell.Point {
 		d.Point[v.Axis] = v.Natural()

@@ -15,12 +15,16 @@ import (
 // drawn is a comparison whose rows have random outcomes.
 func drawn(rng *rand.Rand) Comparison {
 	c := compared()
-	outcomes := []decide.Verdict{decide.Worse, decide.Better, decide.Equivalent, decide.Unclear, decide.Equivalent, decide.Unclear}
+	outcomes := []decide.Verdict{
+		decide.Worse, decide.Better, decide.Equivalent, decide.Unclear, decide.Equivalent,
+		decide.Unclear,
+	}
 	most := 1 + rng.IntN(len(outcomes))
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		r.Outcome, r.Primary = outcomes[rng.IntN(most)], rng.IntN(5) > 0
-		r.Harmless = r.Outcome == decide.Better || r.Outcome == decide.Equivalent || r.Outcome == decide.Unclear && rng.IntN(2) == 0
+		r.Harmless = r.Outcome == decide.Better || r.Outcome == decide.Equivalent || r.Outcome == decide.Unclear &&
+			rng.IntN(2) == 0
 		if rng.IntN(10) == 0 {
 			r.MustDetect = .1
 		}
@@ -89,7 +93,10 @@ func written(t *testing.T, c Comparison) map[string]string {
 		}
 		out[name] = oneSpace(b.String())
 	}
-	r := Report{Plan: &sweep.Plan{Experiment: schema.Experiment{Compare: &schema.Compare{}}}, Results: &decide.Results{Comparisons: []*decide.Comparison{c.Comparison}}}
+	r := Report{
+		Plan:    &sweep.Plan{Experiment: schema.Experiment{Compare: &schema.Compare{}}},
+		Results: &decide.Results{Comparisons: []*decide.Comparison{c.Comparison}},
+	}
 	take("the screen of compare", func(b *strings.Builder) error { return c.WriteConsole(b, Screen{}) })
 	take("Markdown", func(b *strings.Builder) error { return c.WriteMarkdown(b) })
 	take("JUnit", func(b *strings.Builder) error { return c.WriteJUnit(b, "") })

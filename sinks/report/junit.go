@@ -59,10 +59,12 @@ func (c Comparison) suite(undecided string) junitSuite {
 	s := junitSuite{Name: words.Line(fmt.Sprintf("compare %s with %s", c.Baseline, c.Candidate)), Says: c.Headline()}
 	for _, r := range c.Primary() {
 		t := junitCase{Class: words.Line(r.Cell), Name: metricName(r)}
-		text := &junitText{words.Line(fmt.Sprintf("%s: %s, baseline %s, candidate %s", outcome(r), change(r), value(r, r.Base), value(r, r.Candidate)))}
+		text := &junitText{words.Line(fmt.Sprintf("%s: %s, baseline %s, candidate %s", outcome(r),
+			change(r), value(r, r.Base), value(r, r.Candidate)))}
 		switch {
 		case r.Blind():
-			t.Skipped = &junitText{"a change of " + inPercent(r.MustDetect) + " could not have been found: " + text.Message}
+			t.Skipped = &junitText{"a change of " + inPercent(r.MustDetect) + " could not have been found: " +
+				text.Message}
 		case r.Outcome == decide.Unclear && r.Harmless:
 		case r.Outcome == decide.Worse, r.Outcome == decide.Unclear && undecided == decide.AsMissed:
 			t.Failure = text

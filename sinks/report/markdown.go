@@ -36,14 +36,16 @@ func (r *Report) WriteMarkdown(path string, tables []string) error {
 	}
 	for _, a := range r.Plan.Axes {
 		if r.Search != nil {
-			a.Labels = []string{fmt.Sprintf("searched from %g to %g", r.Plan.Experiment.Search.Range[0], r.Plan.Experiment.Search.Range[1])}
+			a.Labels = []string{fmt.Sprintf("searched from %g to %g", r.Plan.Experiment.Search.Range[0],
+				r.Plan.Experiment.Search.Range[1])}
 		}
 		fmt.Fprintf(&b, "- `%s` (`%s`): %s\n", a.Name, a.Path, plain(words.Line(strings.Join(a.Labels, ", "))))
 	}
 	if len(r.Doubts) > 0 {
 		b.WriteString("\n## Findings\n\n| check | verdict | runs | what | try |\n|---|---|---|---|---|\n")
 		for _, d := range r.Doubts {
-			fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", d.Check, d.Verdict, d.Runs, cellText(d.Detail), cellText(d.Try))
+			fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", d.Check, d.Verdict, d.Runs, cellText(d.Detail),
+				cellText(d.Try))
 		}
 	}
 	if len(r.FailedRuns) > 0 {

@@ -47,7 +47,8 @@ func (r *Report) matrix(s *sheet) (without []string) {
 			t, legend = g, signs
 		}
 	}
-	if len(r.Results.Comparisons) == 0 || (Comparison{r.Results.Comparisons[0]}).severalCells() || len(r.Results.Comparisons) > 1 {
+	if len(r.Results.Comparisons) == 0 || (Comparison{r.Results.Comparisons[0]}).severalCells() ||
+		len(r.Results.Comparisons) > 1 {
 		t.write(s)
 		without = t.without
 		r.legend(s, t, legend)
@@ -116,7 +117,8 @@ func (r *Report) pairs(c *decide.Comparison, cols []metrics.Headline, width int)
 	var order []string
 	for i := range r.Results.Cells {
 		cell := &r.Results.Cells[i]
-		rest := slices.DeleteFunc(slices.Clone(cell.Cell.Point), func(v sweep.Value) bool { return v.Axis == axis || v.Path == axis })
+		rest := slices.DeleteFunc(slices.Clone(cell.Cell.Point),
+			func(v sweep.Value) bool { return v.Axis == axis || v.Path == axis })
 		if i == 0 {
 			for _, v := range rest {
 				t.head = append(t.head, shortAxis(v.Axis))
@@ -176,7 +178,8 @@ func (r *Report) sentinel(s *sheet) {
 		medians = append(medians, median)
 	}
 	if len(medians) > 0 {
-		s.note("sentinel", fmt.Sprintf("latency p50 of %s with one workload: %s (first, in the middle, last)", r.Plan.Cells[0].Short(), strings.Join(medians, ", ")))
+		s.note("sentinel", fmt.Sprintf("latency p50 of %s with one workload: %s (first, in the middle, last)",
+			r.Plan.Cells[0].Short(), strings.Join(medians, ", ")))
 	}
 }
 
@@ -198,7 +201,8 @@ func (r *Report) values(cols []metrics.Headline, legend *marks) [][]string {
 			c := &r.Results.Cells[i]
 			text := "–"
 			if e, ok := c.Headline().Get(key); ok && c.Trials > 0 {
-				if q, ok := percentileOf[m.Stat]; !ok || !failed(c) || stats.Certified(q, c.Headline().Effective(m.Tag)) {
+				if q, ok := percentileOf[m.Stat]; !ok || !failed(c) ||
+					stats.Certified(q, c.Headline().Effective(m.Tag)) {
 					text = estimate(e, m.Percent())
 				}
 				legend.wide = legend.wide || strings.HasSuffix(text, wideMark)
@@ -327,7 +331,8 @@ func (m *marks) indicative(short bool) string {
 	if m.most > m.fewest {
 		of += " to " + words.Grouped(m.most)
 	}
-	return fmt.Sprintf("%s uncertain: %s requests a run, raise to %s%s", words.And(m.small), of, need, alike(q, m.worth, m.fewest))
+	return fmt.Sprintf("%s uncertain: %s requests a run, raise to %s%s", words.And(m.small), of, need,
+		alike(q, m.worth, m.fewest))
 }
 
 // alike says why so many requests are asked for: neighbours are alike, so that n of them
@@ -336,7 +341,8 @@ func alike(q, worth, n float64) string {
 	if decide.RequestsFor(q, worth, n) <= decide.RequestsFor(q, 0, 0) {
 		return ""
 	}
-	return fmt.Sprintf(" (neighbours are alike: %s say as much as %.0f independent ones)", words.Grouped(n), max(1, math.Floor(worth)))
+	return fmt.Sprintf(" (neighbours are alike: %s say as much as %.0f independent ones)", words.Grouped(n),
+		max(1, math.Floor(worth)))
 }
 
 // objectives are the two that the front is about.

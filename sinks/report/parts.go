@@ -24,7 +24,10 @@ func (r *Report) parts(s *sheet) {
 		names := partNames(of)
 		for i, p := range of {
 			if i == maxPartsShown {
-				g.rows = append(g.rows, []string{fmt.Sprintf("… and %d more in metrics", len(of)-maxPartsShown), "", "", "", "", "", ""})
+				g.rows = append(g.rows, []string{
+					fmt.Sprintf("… and %d more in metrics", len(of)-maxPartsShown), "", "",
+					"", "", "", "",
+				})
 				break
 			}
 			g.rows = append(g.rows, partRow(names[i], p))

@@ -38,7 +38,8 @@ func (r *Report) problems(s *sheet) {
 		}
 		fmt.Fprintf(s, "%-17s%s of %s\n", "Errors", words.Whole(n.Failed), of)
 	}
-	if r.folded == 0 || len(r.Errors) != 1 || !slices.ContainsFunc(r.Doubts, func(d Doubt) bool { return d.Check == "errors" }) { // else the doubt has said it
+	if r.folded == 0 || len(r.Errors) != 1 || !slices.ContainsFunc(r.Doubts,
+		func(d Doubt) bool { return d.Check == "errors" }) { // else the doubt has said it
 		listErrors(s, r.Errors)
 	}
 	for _, x := range endings {
@@ -101,7 +102,10 @@ func FailedRunsOf(plan *sweep.Plan, outcomes []decide.Outcome) (out []FailedRun)
 	}
 	for _, o := range outcomes {
 		if o.Err != "" && plan.Several() {
-			out = append(out, FailedRun{o.Run.Cell.Short(), o.Run.Trial + 1, o.Run.Sentinel, place[o.Run.ID], of[o.Run.Trial], o.Err, o.Interrupted})
+			out = append(out, FailedRun{
+				o.Run.Cell.Short(), o.Run.Trial + 1, o.Run.Sentinel,
+				place[o.Run.ID], of[o.Run.Trial], o.Err, o.Interrupted,
+			})
 		}
 	}
 	return out

@@ -49,7 +49,10 @@ type Progress struct {
 
 // NewProgress shows the progress of plan on w.
 func NewProgress(w io.Writer, plan *sweep.Plan) *Progress {
-	return &Progress{w: w, screen: newScreen(w), now: time.Now, plan: plan, said: time.Now(), forecast: forecast.New(forecast.Of(plan))}
+	return &Progress{
+		w: w, screen: newScreen(w), now: time.Now, plan: plan,
+		said: time.Now(), forecast: forecast.New(forecast.Of(plan)),
+	}
 }
 
 const plainEvery = 10 * time.Second
@@ -90,7 +93,10 @@ func (p *Progress) Live(s loadgen.Snapshot) {
 		return
 	}
 	if p.now().Sub(p.said) >= plainEvery {
-		parts := []string{p.place(), p.at.Stand, p.forecast.Text(p.at.Index, &s, p.now()), counts(s), spans(s, nil, nil), waits(s)}
+		parts := []string{
+			p.place(), p.at.Stand, p.forecast.Text(p.at.Index, &s, p.now()), counts(s),
+			spans(s, nil, nil), waits(s),
+		}
 		p.line("%s", joined(" · ", parts))
 	}
 }
@@ -166,7 +172,8 @@ func (p *Progress) place() string {
 		return p.plan.Name
 	}
 	if p.at.Stand != "" {
-		return strings.Join(append(parts, fmt.Sprintf("probe %d", p.at.Index+1), p.at.Run.Cell.Short()+": "+p.at.Why), " · ")
+		return strings.Join(append(parts, fmt.Sprintf("probe %d", p.at.Index+1), p.at.Run.Cell.Short()+": "+p.at.Why),
+			" · ")
 	}
 	if n := len(p.plan.Cells); n > 1 {
 		parts = append(parts, fmt.Sprintf("cell %d/%d", p.at.Run.Cell.Index+1, n))

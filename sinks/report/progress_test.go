@@ -69,7 +69,10 @@ func (t *terminal) rows(line string) int { return max(1, (len([]rune(line))+t.co
 
 // shown draws p's states on a terminal, one after the other.
 func (t *terminal) progress(now *time.Time) *Progress {
-	plan := &sweep.Plan{Name: "isl-by-concurrency", Trials: 5, Cells: make([]*sweep.Cell, 18), Runs: make([]sweep.Run, 31)}
+	plan := &sweep.Plan{
+		Name: "isl-by-concurrency", Trials: 5, Cells: make([]*sweep.Cell, 18),
+		Runs: make([]sweep.Run, 31),
+	}
 	return &Progress{
 		w: t, screen: &screen{w: t, width: func() int { return t.cols }, colour: true}, plan: plan,
 		now: func() time.Time { return *now }, said: *now, forecast: forecast.New(forecast.Of(plan)),
@@ -78,13 +81,18 @@ func (t *terminal) progress(now *time.Time) *Progress {
 
 func snapshot() loadgen.Snapshot {
 	return loadgen.Snapshot{
-		Phase: "profiling", At: 10e9, Ends: record.None, Planned: 1600, Sent: 812, Done: 796, InFlight: 16, Target: 16, LagP99: 0.0812,
-		TTFTP50: 41.21, TTFTP99: 63.04, ITLP50: 5.1, ITLP99: 6.04, LatencyP50: 364, LatencyP99: 431, OutputTokensPerSecond: 3104, RequestsPerSecond: 48.5,
+		Phase: "profiling", At: 10e9, Ends: record.None, Planned: 1600, Sent: 812, Done: 796, InFlight: 16, Target: 16,
+		LagP99:  0.0812,
+		TTFTP50: 41.21, TTFTP99: 63.04, ITLP50: 5.1, ITLP99: 6.04, LatencyP50: 364, LatencyP99: 431,
+		OutputTokensPerSecond: 3104, RequestsPerSecond: 48.5,
 	}
 }
 
 func at(index, total int) Step {
-	cell := &sweep.Cell{Index: 6, Point: []sweep.Value{{Axis: "isl", Label: "1024"}, {Axis: "concurrency", Label: "16"}}}
+	cell := &sweep.Cell{Index: 6, Point: []sweep.Value{
+		{Axis: "isl", Label: "1024"},
+		{Axis: "concurrency", Label: "16"},
+	}}
 	return Step{Run: sweep.Run{Cell: cell, Trial: 1}, Index: index, Total: total}
 }
 
@@ -155,7 +163,8 @@ func TestProgressInAWindowThatChanges(t *testing.T) {
 	p.done = 1
 	p.Step(Step{Run: at(1, 4).Run, Index: 1, Total: 4, Err: errors.New("connection refused")})
 	p.Draining()
-	if n := len(term.lines); n != 4 || !strings.HasSuffix(term.lines[1], "failed: connection refused") || !strings.HasPrefix(term.lines[2], "interrupted: ") {
+	if n := len(term.lines); n != 4 || !strings.HasSuffix(term.lines[1], "failed: connection refused") ||
+		!strings.HasPrefix(term.lines[2], "interrupted: ") {
 		t.Errorf("lines for good: %q", term.lines)
 	}
 }
@@ -190,8 +199,10 @@ func TestProgressWords(t *testing.T) {
 	t.Parallel()
 	nan := math.NaN()
 	s := loadgen.Snapshot{
-		Phase: "warmup", Warmup: true, Ends: 4e9, At: 1e9, Sent: 12, LagP99: nan, TTFTP50: nan, TTFTP99: nan, ITLP50: nan, ITLP99: nan,
-		LatencyP50: 20, LatencyP99: 31.25, RequestsPerSecond: 412.4, OutputTokensPerSecond: 1.234e6, Waiting: "for 3 answers",
+		Phase: "warmup", Warmup: true, Ends: 4e9, At: 1e9, Sent: 12, LagP99: nan, TTFTP50: nan, TTFTP99: nan,
+		ITLP50: nan, ITLP99: nan,
+		LatencyP50: 20, LatencyP99: 31.25, RequestsPerSecond: 412.4, OutputTokensPerSecond: 1.234e6,
+		Waiting: "for 3 answers",
 	}
 	if got, want := counts(s), "warmup: in flight 0   sent 12   errors 0"; got != want {
 		t.Errorf("counts %q, want %q", got, want)
@@ -252,7 +263,8 @@ func TestProgressOfASearch(t *testing.T) {
 	p.Step(s)
 	p.Live(snapshot())
 	line := term.lines[len(term.lines)-3]
-	if !strings.HasPrefix(line, "isl-by-concurrency · probe 9 · isl 1024, concurrency 16: the middle of 16 and 64 ") || !strings.HasSuffix(line, " 16 holds, 64 fails; 31 probes left") {
+	if !strings.HasPrefix(line, "isl-by-concurrency · probe 9 · isl 1024, concurrency 16: the middle of 16 and 64 ") ||
+		!strings.HasSuffix(line, " 16 holds, 64 fails; 31 probes left") {
 		t.Errorf("first line %q", line)
 	}
 }

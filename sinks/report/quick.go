@@ -64,19 +64,23 @@ func (r *Report) quickAnswer(q Quick) string {
 	case a.Outcome == search.Fewer:
 		return fmt.Sprintf("%s serves fewer than %s at once within the limits.", who, users(low))
 	case a.Outcome == search.Contrary:
-		return fmt.Sprintf("%s serves %s at once, not %.0f, and again %.0f: more load is not always worse there.", who, users(a.Holds.Load), a.Fails.Load, a.Again.Load)
+		return fmt.Sprintf("%s serves %s at once, not %.0f, and again %.0f: more load is not always worse there.", who,
+			users(a.Holds.Load), a.Fails.Load, a.Again.Load)
 	case a.Outcome == search.ServerLost && a.Holds != nil:
 		return fmt.Sprintf("%s died at %s (%s); before, it served %.0f at once.", who, users(a.At), a.Why, a.Holds.Load)
 	case a.Outcome == search.ServerLost:
 		return fmt.Sprintf("%s died at %s (%s).", who, users(a.At), a.Why)
 	case a.Outcome == search.ClientLost && a.Holds != nil:
-		return fmt.Sprintf("%s serves at least %s at once; this machine cannot send more (%s).", who, users(a.Holds.Load), a.Why)
+		return fmt.Sprintf("%s serves at least %s at once; this machine cannot send more (%s).", who,
+			users(a.Holds.Load), a.Why)
 	case a.Holds != nil && a.Fails != nil && a.Fails.Load-a.Holds.Load <= 1:
 		return fmt.Sprintf("%s serves %s at once; %.0f are too many.", who, users(a.Holds.Load), a.Fails.Load)
 	case a.Holds != nil && a.Fails != nil:
-		return fmt.Sprintf("%s serves %s at once, and %.0f are too many; between them it is not decided.", who, users(a.Holds.Load), a.Fails.Load)
+		return fmt.Sprintf("%s serves %s at once, and %.0f are too many; between them it is not decided.", who,
+			users(a.Holds.Load), a.Fails.Load)
 	case a.Holds != nil:
-		return fmt.Sprintf("%s serves %s at once, perhaps more: the time was over before too many were found.", who, users(a.Holds.Load))
+		return fmt.Sprintf("%s serves %s at once, perhaps more: the time was over before too many were found.", who,
+			users(a.Holds.Load))
 	case a.Fails != nil:
 		return fmt.Sprintf("%s does not serve %s at once; how many fewer is not decided.", who, users(a.Fails.Load))
 	}
@@ -129,7 +133,8 @@ func (r *Report) quickSpeed() string {
 func quickIdle(l quick.Look) string {
 	switch {
 	case l.First > 0 && l.Gap > 0:
-		return fmt.Sprintf("When nothing else runs, the first token takes %s and each further one %s.", words.Millis(l.First), words.Millis(l.Gap))
+		return fmt.Sprintf("When nothing else runs, the first token takes %s and each further one %s.",
+			words.Millis(l.First), words.Millis(l.Gap))
 	case l.First > 0:
 		return fmt.Sprintf("When nothing else runs, the first token takes %s.", words.Millis(l.First))
 	case l.Latency > 0:
@@ -159,7 +164,8 @@ func (r *Report) quickSure() string {
 	if len(b.Datasets) > 0 {
 		work = lengths(&b.Datasets[0].Prompts)
 	}
-	text := fmt.Sprintf("How sure: %s, from %s of %s%s", sure, words.Count(len(a.Runs), "run"), words.Count(requests, "request"), work)
+	text := fmt.Sprintf("How sure: %s, from %s of %s%s", sure, words.Count(len(a.Runs), "run"),
+		words.Count(requests, "request"), work)
 	if r.Verdict.String() != "VALID" {
 		text += "; the measurement is " + r.Verdict.String()
 	}

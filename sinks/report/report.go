@@ -51,8 +51,9 @@ type Report struct {
 	Parts        []metrics.Part   // of several targets and models: each
 	Taints       validity.Taints  // what findings do to the numbers of the only run
 	Missed       map[string]int64 // by SLO: requests that missed it first
-	Client       string           // what the client itself used: "11 % of 2 cores, 99 % of the sends at most 0.09 ms late"
-	Asked        string           // what was asked for, where it can be compared: "asked 64"
+	// what the client itself used: "11 % of 2 cores, 99 % of the sends at most 0.09 ms late"
+	Client string
+	Asked  string // what was asked for, where it can be compared: "asked 64"
 
 	Errors     []verdict.ErrorCount // of requests, most frequent first
 	Runs       int                  // of the plan; those carried out where it does not list them
@@ -246,7 +247,8 @@ func (r *Report) doubts(s *sheet) {
 			word = words.Pad(r.Verdict.String(), noteColumn) + " "
 		}
 		if d.Check == "errors" && r.Runs > 1 { // the finding is of the worst run
-			d.Detail = fmt.Sprintf("%s of %s failed; the worst run: %s", words.Whole(r.Requests.Failed), words.Count(r.Requests.In(record.Answered), "request"), d.Detail)
+			d.Detail = fmt.Sprintf("%s of %s failed; the worst run: %s", words.Whole(r.Requests.Failed),
+				words.Count(r.Requests.In(record.Answered), "request"), d.Detail)
 		}
 		if r.folded > 0 { // the first thing to try, and at last no causes
 			d.Try, _, _ = strings.Cut(d.Try, "; ")
@@ -259,12 +261,14 @@ func (r *Report) doubts(s *sheet) {
 			s.wrapped("  try ", d.Try)
 		}
 	}
-	if holds := r.whatHolds(); holds != "" && (r.folded < mostFolds || r.Full != nil) && (len(r.Spoiled) == 0 || r.folded < withoutCauses) {
+	if holds := r.whatHolds(); holds != "" && (r.folded < mostFolds || r.Full != nil) &&
+		(len(r.Spoiled) == 0 || r.folded < withoutCauses) {
 		s.wrapped("  ", holds)
 	}
 	spoiled := r.Spoiled
 	if r.folded >= mostFolds && r.Full == nil && len(spoiled) > 0 {
-		s.line(fmt.Sprintf("  invalid: %s; aiperf checks names them", words.Count(len(spoiled), "number")+" that were asked for"))
+		s.line(fmt.Sprintf("  invalid: %s; aiperf checks names them",
+			words.Count(len(spoiled), "number")+" that were asked for"))
 		spoiled = nil
 	}
 	for i, line := range spoiled {

@@ -20,7 +20,10 @@ import (
 
 // spread is a distribution of n requests with these percentiles.
 func spread(tag, unit string, n int64, p50, p90, p99 float64, in ...metrics.Interval) metrics.Stat {
-	return metrics.Stat{Tag: tag, Unit: unit, Count: n, NEff: float64(n), Avg: p50, P50: p50, P90: p90, P99: p99, Intervals: in}
+	return metrics.Stat{
+		Tag: tag, Unit: unit, Count: n, NEff: float64(n), Avg: p50, P50: p50, P90: p90, P99: p99,
+		Intervals: in,
+	}
 }
 
 func single(tag string, v float64) metrics.Stat { return metrics.Stat{Tag: tag, Scalar: true, Avg: v} }
@@ -31,29 +34,44 @@ func TestReportOnOneRun(t *testing.T) {
 	inf := math.NaN() // absent from the summary: the percentile falls among the failures
 	r := &Report{
 		Plan: &sweep.Plan{}, Results: &decide.Results{}, Verdict: validity.Degraded, Dir: "results/demo",
-		Client:  "11 % of 2 cores, 99 % of the sends at most 90.0 µs late",
-		Doubts:  []Doubt{{Verdict: validity.Degraded, Check: "errors", Detail: "10 of 1000 requests failed: http_503: busy", Try: "look", Runs: 1}},
+		Client: "11 % of 2 cores, 99 % of the sends at most 90.0 µs late",
+		Doubts: []Doubt{{
+			Verdict: validity.Degraded, Check: "errors",
+			Detail: "10 of 1000 requests failed: http_503: busy", Try: "look", Runs: 1,
+		}},
 		Asked:   "asked 64",
-		FullFor: 27 * time.Second, SteadyFor: 21340 * time.Millisecond, Missed: map[string]int64{"time_to_first_token": 23},
-		Errors: []verdict.ErrorCount{{Kind: "http_503", Message: "busy", Count: 10}}, Requests: record.Counts{OK: 990, Failed: 10},
-		Notices: []string{"10 of 1000 requests failed: http_503: busy", "something else"},
+		FullFor: 27 * time.Second, SteadyFor: 21340 * time.Millisecond,
+		Missed:   map[string]int64{"time_to_first_token": 23},
+		Errors:   []verdict.ErrorCount{{Kind: "http_503", Message: "busy", Count: 10}},
+		Requests: record.Counts{OK: 990, Failed: 10},
+		Notices:  []string{"10 of 1000 requests failed: http_503: busy", "something else"},
 		Full: &metrics.Summary{Stats: []metrics.Stat{
-			spread("time_to_first_token", "ms", 990, 41.2, 52, 63.4, metrics.Interval{Stat: "p50", Low: 41, High: 41.5}, metrics.Interval{Stat: "p99", Low: 60.1, High: 71}),
+			spread("time_to_first_token", "ms", 990, 41.2, 52, 63.4, metrics.Interval{Stat: "p50", Low: 41, High: 41.5},
+				metrics.Interval{Stat: "p99", Low: 60.1, High: 71}),
 			spread("adj_time_to_first_token", "ms", 1000, 41.3, 52.4, inf),
 			spread("time_to_first_token_from_intended", "ms", 990, 41.3, 52.1, 64),
-			spread("inter_token_latency", "ms", 500, 0.05, 0.9999, 12_345, metrics.Interval{Stat: "p90", Low: 0.9, High: 1.1}),
+			spread("inter_token_latency", "ms", 500, 0.05, 0.9999, 12_345,
+				metrics.Interval{Stat: "p90", Low: 0.9, High: 1.1}),
 			spread("request_latency", "ms", 990, 364, 402, 431),
 			spread("request_latency_from_intended", "ms", 990, 364, 802, 1431),
 			spread("output_token_throughput_per_user", "tokens/sec/user", 990, 196, 179, 166),
-			single("output_token_throughput", 3104), single("request_throughput", 48.5), single("benchmark_duration", 27), single("goodput", 46.9), single("good_request_fraction", 0.967),
-			spread("output_sequence_length", "tokens", 990, 64, 64, 64), spread("input_sequence_length", "tokens", 990, 512, 512, 512),
+			single("output_token_throughput", 3104), single("request_throughput", 48.5),
+			single("benchmark_duration", 27), single("goodput", 46.9), single("good_request_fraction", 0.967),
+			spread("output_sequence_length", "tokens", 990, 64, 64, 64),
+			spread("input_sequence_length", "tokens", 990, 512, 512, 512),
 		}},
 		Steady: &metrics.Summary{Stats: []metrics.Stat{
-			spread("time_to_first_token", "ms", 800, 41.2, 52, 60.1, metrics.Interval{Stat: "p99", Low: 58, High: 66}), // another p99
-			spread("request_latency", "ms", 800, 364.1, 402, 430),                                                      // the same, but for a hair
-			single("request_throughput", 47.1),                                                                         // another rate
+			// another p99
+			spread("time_to_first_token", "ms", 800, 41.2, 52, 60.1, metrics.Interval{Stat: "p99", Low: 58, High: 66}),
+			// the same, but for a hair
+			spread("request_latency", "ms", 800, 364.1, 402, 430),
+			// another rate
+			single("request_throughput", 47.1),
 		}},
-		Taints: validity.Taints{"request_latency": {Check: "errors", Level: validity.Doubtful}, "e2e_output_token_throughput": {Check: "errors", Level: validity.Doubtful}}, // the other one is not shown
+		Taints: validity.Taints{
+			"request_latency":             {Check: "errors", Level: validity.Doubtful},
+			"e2e_output_token_throughput": {Check: "errors", Level: validity.Doubtful},
+		}, // the other one is not shown
 	}
 	var b strings.Builder
 	if err := r.WriteConsole(&b); err != nil {
@@ -91,11 +109,16 @@ open             results/demo/
 func TestLegendAndAllowInvalid(t *testing.T) {
 	t.Parallel()
 	r := &Report{
-		Plan: &sweep.Plan{Experiment: schema.Experiment{AllowInvalid: true}}, Results: &decide.Results{}, Verdict: validity.Invalid,
+		Plan: &sweep.Plan{Experiment: schema.Experiment{AllowInvalid: true}}, Results: &decide.Results{},
+		Verdict: validity.Invalid,
 		Full: &metrics.Summary{Stats: []metrics.Stat{
-			spread("request_latency", "ms", 990, 364, 402, 431), spread("request_latency_from_intended", "ms", 990, 364, 402, 431),
+			spread("request_latency", "ms", 990, 364, 402, 431),
+			spread("request_latency_from_intended", "ms", 990, 364, 402, 431),
 		}},
-		Taints: validity.Taints{"request_latency_from_intended": {Check: "dispatch_lateness", Level: validity.Doubtful}}, // its row says nothing else and is left out
+		Taints: validity.Taints{"request_latency_from_intended": {
+			Check: "dispatch_lateness",
+			Level: validity.Doubtful,
+		}}, // its row says nothing else and is left out
 	}
 	var b strings.Builder
 	if err := r.WriteConsole(&b); err != nil || strings.Contains(b.String(), validity.DoubtMark) {
@@ -104,9 +127,12 @@ func TestLegendAndAllowInvalid(t *testing.T) {
 	if !strings.Contains(b.String(), "exit code 0 because allow_invalid is set\n") {
 		t.Errorf("no word of allow_invalid:\n%s", &b)
 	}
-	r.Taints["request_latency"], r.Verdict = validity.Taint{Check: "errors", Level: validity.Doubtful}, validity.Degraded
+	r.Taints["request_latency"], r.Verdict = validity.Taint{Check: "errors", Level: validity.Doubtful},
+		validity.Degraded
 	b.Reset()
-	if err := r.WriteConsole(&b); err != nil || !strings.Contains(b.String(), "Request latency ~") || !strings.Contains(b.String(), "~ in doubt by errors: aiperf checks") || strings.Contains(b.String(), "allow_invalid") {
+	if err := r.WriteConsole(&b); err != nil || !strings.Contains(b.String(), "Request latency ~") ||
+		!strings.Contains(b.String(), "~ in doubt by errors: aiperf checks") ||
+		strings.Contains(b.String(), "allow_invalid") {
 		t.Errorf("%v:\n%s", err, &b)
 	}
 }
@@ -119,10 +145,17 @@ func TestMarksOfSinglePercentiles(t *testing.T) {
 	r := &Report{
 		Plan: &sweep.Plan{}, Results: &decide.Results{}, Verdict: validity.Degraded,
 		Full: &metrics.Summary{Stats: []metrics.Stat{
-			spread("inter_token_latency", "ms", 990, 11, 12, 13), spread("request_latency", "ms", 990, 364, 402, 431), single("request_throughput", 48.5),
+			spread("inter_token_latency", "ms", 990, 11, 12, 13), spread("request_latency", "ms", 990, 364, 402, 431),
+			single("request_throughput", 48.5),
 		}},
-		Taints:  validity.Taints{"inter_token_latency.p90": level(validity.Wrong), "inter_token_latency.p95": level(validity.Wrong), "request_latency": level(validity.Doubtful), "request_latency.p99": level(validity.Wrong)},
-		Touched: map[string]validity.Level{"inter_token_latency.p95": validity.Wrong, "inter_token_latency.p90": validity.Wrong, "request_latency": validity.Doubtful},
+		Taints: validity.Taints{
+			"inter_token_latency.p90": level(validity.Wrong),
+			"inter_token_latency.p95": level(validity.Wrong), "request_latency": level(validity.Doubtful), "request_latency.p99": level(validity.Wrong),
+		},
+		Touched: map[string]validity.Level{
+			"inter_token_latency.p95": validity.Wrong,
+			"inter_token_latency.p90": validity.Wrong, "request_latency": validity.Doubtful,
+		},
 		Spoiled: []string{"inter_token_latency.p90, asked for by the gate inter_token_latency.p90 < 5, is invalid by coalesced"},
 	}
 	for _, tag := range metrics.Resting(metrics.PerSecond) {
@@ -154,11 +187,23 @@ func TestGatesBeyondTheLines(t *testing.T) {
 	gate := &decide.Gate{Gate: sweep.Gate{Expr: "error_rate == 0"}}
 	bound := decide.GateOutcome{Gate: gate, Held: true, State: decide.Held, Note: "as observed; true rate at most 4 %"}
 	plain := decide.GateOutcome{Gate: gate, Held: true, State: decide.Held}
-	missed, open := decide.GateOutcome{Gate: gate, State: decide.Missed, Text: "1 %"}, decide.GateOutcome{Gate: gate, State: decide.Undecided, Text: "2 % [0, 4]", Note: "9 trials decide it: --num-profile-runs 9"}
-	cell := decide.CellResult{Cell: &sweep.Cell{}, Gates: []decide.GateOutcome{bound, bound, bound, plain, bound, bound, bound, plain, open, missed}}
+	missed, open := decide.GateOutcome{Gate: gate, State: decide.Missed, Text: "1 %"}, decide.GateOutcome{
+		Gate:  gate,
+		State: decide.Undecided, Text: "2 % [0, 4]", Note: "9 trials decide it: --num-profile-runs 9",
+	}
+	cell := decide.CellResult{Cell: &sweep.Cell{}, Gates: []decide.GateOutcome{
+		bound, bound, bound,
+		plain, bound, bound, bound, plain, open, missed,
+	}}
 	r := &Report{
-		Plan:    &sweep.Plan{Gates: []sweep.Gate{gate.Gate}, Experiment: schema.Experiment{GatesUndecided: decide.AsMissed}},
-		Results: &decide.Results{Level: 0.95, GatesHeld: 8, GatesMissed: 2, GatesUndecided: 1, Cells: []decide.CellResult{cell}},
+		Plan: &sweep.Plan{
+			Gates:      []sweep.Gate{gate.Gate},
+			Experiment: schema.Experiment{GatesUndecided: decide.AsMissed},
+		},
+		Results: &decide.Results{
+			Level: 0.95, GatesHeld: 8, GatesMissed: 2,
+			GatesUndecided: 1, Cells: []decide.CellResult{cell},
+		},
 	}
 	b := newSheet(0)
 	r.gates(b)
@@ -182,21 +227,32 @@ func TestReportOnAMatrix(t *testing.T) {
 		at := sweep.Value{Axis: "concurrency", Label: conc}
 		return decide.CellResult{
 			Cell:   &sweep.Cell{Point: []sweep.Value{at}},
-			Status: decide.Complete, Trials: 2, Verdict: validity.Valid, Info: map[string]metrics.Stat{"time_to_first_token": {NEff: 700, Count: 700}},
-			Full: decide.Known(map[decide.Key]stats.Estimate{{Tag: "output_token_throughput", Stat: "avg"}: tput, {Tag: "time_to_first_token", Stat: "p99"}: ttft}),
+			Status: decide.Complete, Trials: 2, Verdict: validity.Valid,
+			Info: map[string]metrics.Stat{"time_to_first_token": {NEff: 700, Count: 700}},
+			Full: decide.Known(map[decide.Key]stats.Estimate{
+				{Tag: "output_token_throughput", Stat: "avg"}: tput,
+				{Tag: "time_to_first_token", Stat: "p99"}:     ttft,
+			}),
 		}
 	}
 	gate := &decide.Gate{Gate: sweep.Gate{Expr: "time_to_first_token.p99 < 50"}}
 	r := &Report{
-		Plan:    &sweep.Plan{Axes: []schema.Axis{{Name: "concurrency"}}, Trials: 2, Cells: make([]*sweep.Cell, 2), Gates: []sweep.Gate{gate.Gate}},
+		Plan: &sweep.Plan{
+			Axes: []schema.Axis{{Name: "concurrency"}}, Trials: 2, Cells: make([]*sweep.Cell, 2),
+			Gates: []sweep.Gate{gate.Gate},
+		},
 		Verdict: validity.Valid, Dir: "results/m", View: "report.html", Elapsed: 842 * time.Second,
 		Results: &decide.Results{Level: 0.95, GatesHeld: 2, Cells: []decide.CellResult{
 			cell("4", trials(702, 6, 2), trials(46, 2, 2)), cell("16", trials(741, 5, 2), trials(40, 12, 2)),
 		}},
 	}
 	r.Results.Cells[0].Gates = []decide.GateOutcome{{Gate: gate, Held: true, State: decide.Held}}
-	r.Results.Cells[1].Gates = []decide.GateOutcome{{Gate: gate, Held: true, State: decide.Undecided, Text: "40 [28, 52]", Note: "9 trials decide it: --num-profile-runs 9"}}
-	r.Results.Cells[1].Front, r.Results.Cells[0].Front, r.Results.Cells[0].Knee, r.Results.GatesUndecided = decide.OnFront, decide.Dominated, true, 1
+	r.Results.Cells[1].Gates = []decide.GateOutcome{{
+		Gate: gate, Held: true, State: decide.Undecided,
+		Text: "40 [28, 52]", Note: "9 trials decide it: --num-profile-runs 9",
+	}}
+	r.Results.Cells[1].Front, r.Results.Cells[0].Front, r.Results.Cells[0].Knee,
+		r.Results.GatesUndecided = decide.OnFront, decide.Dominated, true, 1
 	r.Results.Best = []decide.Best{
 		{Objective: decide.Objective{Name: "throughput"}, Said: "concurrency 16 (741 tok/s)", Shown: true, RunnerUp: &r.Results.Cells[0]},
 		{Objective: decide.Objective{Name: "latency", Key: decide.Key{Tag: "time_to_first_token", Stat: "p99"}}, Said: "not decided yet; concurrency 16 and concurrency 4 may be best (2 trials)", RunnerUp: &r.Results.Cells[0]},
@@ -230,7 +286,8 @@ open     results/m/report.html
 func TestErrorsAddUp(t *testing.T) {
 	t.Parallel()
 	r := &Report{
-		Plan: &sweep.Plan{Trials: 1, Cells: make([]*sweep.Cell, 2), Runs: make([]sweep.Run, 20)}, Results: &decide.Results{}, Verdict: validity.Invalid, Dir: "out\x1b]0;x\a",
+		Plan:    &sweep.Plan{Trials: 1, Cells: make([]*sweep.Cell, 2), Runs: make([]sweep.Run, 20)},
+		Results: &decide.Results{}, Verdict: validity.Invalid, Dir: "out\x1b]0;x\a",
 		Errors: []verdict.ErrorCount{
 			{Kind: "http_503", Message: "\x1b[2Jbusy", Count: 40},
 			{Kind: "timeout", Count: 12, Message: "12 s", Alike: true},
@@ -238,9 +295,12 @@ func TestErrorsAddUp(t *testing.T) {
 			{Kind: "truncated", Count: 2},
 			{Kind: "parse_error", Count: 1},
 		},
-		FailedRuns: []FailedRun{{Cell: "concurrency 4", Trial: 3, Place: 2, Of: 4, Why: "cannot reach http://h: \x1b[2Jrefused"}},
-		Requests:   record.Counts{OK: 511, Failed: 61, Cut: 4},
-		Runs:       20,
+		FailedRuns: []FailedRun{{
+			Cell: "concurrency 4", Trial: 3, Place: 2, Of: 4,
+			Why: "cannot reach http://h: \x1b[2Jrefused",
+		}},
+		Requests: record.Counts{OK: 511, Failed: 61, Cut: 4},
+		Runs:     20,
 	}
 	var b strings.Builder
 	if err := r.WriteConsole(&b); err != nil {

@@ -77,7 +77,8 @@ func (r *Report) searchAnswer() string {
 		between = fmt.Sprintf("%s %s fails, and none below is shown to hold", unit, load(a.Fails.Load))
 	}
 	likely := ""
-	if l := a.Curve.Likely; a.Holds != nil && a.Fails != nil && math.Abs(a.Holds.Load-a.Fails.Load) > 1 && l > min(a.Holds.Load, a.Fails.Load) && l < max(a.Holds.Load, a.Fails.Load) {
+	if l := a.Curve.Likely; a.Holds != nil && a.Fails != nil && math.Abs(a.Holds.Load-a.Fails.Load) > 1 &&
+		l > min(a.Holds.Load, a.Fails.Load) && l < max(a.Holds.Load, a.Fails.Load) {
 		likely = "; the limit is most likely " + words.Number(l)
 	}
 	switch a.Outcome {
@@ -111,7 +112,8 @@ func (r *Report) kneeAnswer() string {
 		if a.Knee.Grows {
 			return fmt.Sprintf("The knee lies above %s %s: the throughput still grows there", unit, load(span[1]))
 		}
-		return fmt.Sprintf("The knee lies at %s %s or below: more load gives hardly more throughput from there on", unit, load(span[0]))
+		return fmt.Sprintf("The knee lies at %s %s or below: more load gives hardly more throughput from there on",
+			unit, load(span[0]))
 	case search.ClientLost:
 		return fmt.Sprintf("Open: at %s %s no usable run was made (%s)", unit, load(a.At), a.Why)
 	case search.ServerLost:
@@ -143,9 +145,11 @@ func (r *Report) Law() string {
 		return fmt.Sprintf("%.3g %% [%.3g, %.3g]", 100*p.Value, 100*p.Low, 100*p.High)
 	}
 	l := c.Law
-	text := fmt.Sprintf("Universal Scalability Law: %s req/s for one user, contention %s, coherency %s", words.Number(l.Lambda.Value), share(l.Sigma), share(l.Kappa))
+	text := fmt.Sprintf("Universal Scalability Law: %s req/s for one user, contention %s, coherency %s",
+		words.Number(l.Lambda.Value), share(l.Sigma), share(l.Kappa))
 	if p := l.Peak; !math.IsNaN(p.Value) {
-		text += fmt.Sprintf("; the throughput is largest at %s users [%s, %s]", words.Number(p.Value), words.Number(p.Low), words.Number(p.High))
+		text += fmt.Sprintf("; the throughput is largest at %s users [%s, %s]",
+			words.Number(p.Value), words.Number(p.Low), words.Number(p.High))
 	}
 	return text
 }
@@ -177,7 +181,8 @@ func (r *Report) searchLimits() string {
 		limits = append(limits, fmt.Sprintf("%s %s %g%s", tag, sign, slos[tag], unit))
 	}
 	if len(limits) > 0 {
-		parts = append(parts, fmt.Sprintf("%.4g %% of all requests with %s", 100*s.Share, strings.Join(limits, " and ")))
+		parts = append(parts, fmt.Sprintf("%.4g %% of all requests with %s", 100*s.Share,
+			strings.Join(limits, " and ")))
 	}
 	return strings.Join(append(parts, s.Also...), ", ")
 }
@@ -213,7 +218,10 @@ func (r *Report) probes(s *sheet) {
 		return
 	}
 	s.line("")
-	g := grid{head: []string{r.Plan.Searched().Name, "runs", "good %", "95 % interval", "requests", "req/s", "mean ms", ""}, left: 0}
+	g := grid{head: []string{
+		r.Plan.Searched().Name, "runs", "good %", "95 % interval", "requests", "req/s", "mean ms",
+		"",
+	}, left: 0}
 	loads := r.nearLimit()
 	for _, l := range loads {
 		row := []string{load(l.Load), fmt.Sprint(l.Runs), "–", "", "", "", "", string(l.State)}
@@ -239,7 +247,8 @@ func (r *Report) probes(s *sheet) {
 	if n := len(a.Loads) - len(loads); n > 0 {
 		s.line(fmt.Sprintf("  … and %s farther from the limit", words.Count(n, "other load")))
 	}
-	if n := slices.IndexFunc(a.Runs, func(x search.Run) bool { return x.Unfit != "" }); n >= 0 && a.Outcome != search.ClientLost && a.Outcome != search.ServerLost {
+	if n := slices.IndexFunc(a.Runs, func(x search.Run) bool { return x.Unfit != "" }); n >= 0 &&
+		a.Outcome != search.ClientLost && a.Outcome != search.ServerLost {
 		s.wrapped("  ", "unusable runs were repeated, the first one: "+a.Runs[n].Unfit)
 	}
 }
@@ -342,7 +351,10 @@ func (r *Report) searchDoc() *searchDoc {
 		}
 		return &l.Load
 	}
-	d := &searchDoc{Outcome: a.Outcome, Axis: r.Plan.Searched().Name, Holds: at(a.Holds), Fails: at(a.Fails), HoldsAgain: at(a.Again), Twice: a.Sure, Loads: []loadDoc{}, Probes: []probeDoc{}}
+	d := &searchDoc{
+		Outcome: a.Outcome, Axis: r.Plan.Searched().Name, Holds: at(a.Holds), Fails: at(a.Fails),
+		HoldsAgain: at(a.Again), Twice: a.Sure, Loads: []loadDoc{}, Probes: []probeDoc{},
+	}
 	known := func(v float64) *float64 {
 		if math.IsNaN(v) {
 			return nil
@@ -370,7 +382,8 @@ func (r *Report) searchDoc() *searchDoc {
 			x.Share, x.Low, x.High = &l.Share, &l.Low, &l.High
 		}
 		if p := a.Curve.Points; i < len(p) {
-			x.Fitted, x.Rate, x.Latency, x.Law = known(p[i].Share), known(p[i].Rate), known(p[i].Latency), known(p[i].Law)
+			x.Fitted, x.Rate, x.Latency, x.Law = known(p[i].Share), known(p[i].Rate), known(p[i].Latency),
+				known(p[i].Law)
 		}
 		d.Loads = append(d.Loads, x)
 	}

@@ -172,7 +172,8 @@ func (r *Report) asked() []decide.Best {
 		best = r.Results.UnderSLO
 	}
 	if len(r.Results.Comparisons) > 0 && len(r.Results.Objectives) > 0 {
-		best = slices.DeleteFunc(slices.Clone(best), func(b decide.Best) bool { return b.Objective.Key != r.Results.Objectives[0].Key })
+		best = slices.DeleteFunc(slices.Clone(best),
+			func(b decide.Best) bool { return b.Objective.Key != r.Results.Objectives[0].Key })
 	}
 	return best
 }
@@ -399,7 +400,10 @@ func (r *Report) limitsSentence(short bool) string {
 		return said
 	}
 	if judged == 1 {
-		how := map[decide.State]string{decide.Held: "99 % is wanted", decide.Missed: "99 % is wanted", decide.Undecided: "99 % is wanted: not decided yet"}[worst.SLOs[0].State]
+		how := map[decide.State]string{
+			decide.Held: "99 % is wanted", decide.Missed: "99 % is wanted",
+			decide.Undecided: "99 % is wanted: not decided yet",
+		}[worst.SLOs[0].State]
 		if never > 0 {
 			how = "99 % is wanted: cannot be decided, " + worst.SLOs[0].Text
 		}
@@ -689,7 +693,8 @@ func systemOf(b *schema.Benchmark) string {
 	}
 	model, server := text("model"), text("endpoint")
 	if e := &b.Endpoint; e.Label == "" && len(e.URLs) == 1 && strings.HasPrefix(e.URLs[0], "mock:") {
-		server = words.Clip(e.Hide.Text(e.URLs[0]), 60) // its options are what it does; those of other servers may be secret
+		// its options are what it does; those of other servers may be secret
+		server = words.Clip(e.Hide.Text(e.URLs[0]), 60)
 	}
 	if model == "" || server == "" {
 		return cmp.Or(model, server)

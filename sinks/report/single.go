@@ -118,7 +118,10 @@ func (r *Report) certainty() (said, try string) {
 	if c := r.Plan.Cells; len(c) > 0 && c[0].Resolved != nil {
 		planned = sweep.Planned(c[0].Resolved.Benchmark.Phases)
 	}
-	enough, all := Enough(func(p string) bool { return decide.Certain(percentileOf[p], cmp.Or(planned, n), latency.NEff) })
+	enough, all := Enough(func(p string) bool {
+		return decide.Certain(percentileOf[p], cmp.Or(planned, n),
+			latency.NEff)
+	})
 	if said += enough; all {
 		return said, ""
 	}
@@ -163,14 +166,16 @@ func (r *Report) single(s *sheet) {
 			continue
 		}
 		line := r.distribution(x.name, st)
-		r.endless = r.endless || slices.ContainsFunc(line.values[:], func(v string) bool { return strings.HasPrefix(v, "∞") })
+		r.endless = r.endless || slices.ContainsFunc(line.values[:],
+			func(v string) bool { return strings.HasPrefix(v, "∞") })
 		lines = append(lines, line)
 		if adj, ok := r.Full.Get(x.adjusted); ok && r.Requests.Failed > 0 {
 			lines = append(lines, r.distribution("  failures as ∞", adj))
 		}
 	}
 	if r.mostFailed() {
-		s.wrapped("", fmt.Sprintf("figures of the %s that did not fail; – where these are too few", words.Count(r.Requests.OK, "request")))
+		s.wrapped("", fmt.Sprintf("figures of the %s that did not fail; – where these are too few",
+			words.Count(r.Requests.OK, "request")))
 	}
 	head := tableLine{values: [4]string{"mean ", "p50 ", "p90 ", "p99 "}}
 	writeTable(s, append([]tableLine{head}, lines...))
@@ -189,7 +194,8 @@ func (r *Report) single(s *sheet) {
 // little then.
 func (r *Report) closed() bool {
 	c := r.Plan.Cells
-	return len(c) > 0 && c[0].Resolved != nil && sweep.AxisNamed("request_rate").Of(&c[0].Resolved.Benchmark) == nil && !r.endless
+	return len(c) > 0 && c[0].Resolved != nil && sweep.AxisNamed("request_rate").Of(&c[0].Resolved.Benchmark) == nil &&
+		!r.endless
 }
 
 // commonTaint is what touches all figures of the table alike, so that a mark behind each
@@ -295,8 +301,9 @@ func (r *Report) steady(tag string) (metrics.Stat, bool) {
 // are within 5 % at p99.
 func (r *Report) redundant(tag string, s metrics.Stat) bool {
 	twin := map[string]string{
-		metrics.TimeToFirstTokenFromIntended: metrics.TimeToFirstToken, metrics.TimeToFirstOutputToken: metrics.TimeToFirstToken,
-		metrics.RequestLatencyFromIntended: metrics.RequestLatency,
+		metrics.TimeToFirstTokenFromIntended: metrics.TimeToFirstToken,
+		metrics.TimeToFirstOutputToken:       metrics.TimeToFirstToken,
+		metrics.RequestLatencyFromIntended:   metrics.RequestLatency,
 	}[tag]
 	of := r.Full.Get
 	if _, ok := r.steady(tag); ok { // of the window that s is of
@@ -319,7 +326,8 @@ func (r *Report) rates(most int, of func(tag string) (metrics.Stat, bool)) strin
 	var parts []string
 	for _, x := range rateParts[:most] {
 		if st, ok := of(x.tag); ok && !math.IsNaN(st.Value(x.stat)) {
-			parts = append(parts, words.Number(st.Value(x.stat))+strings.TrimSpace(r.doubtfulStat(x.tag, x.stat))+" "+x.unit)
+			parts = append(parts, words.Number(st.Value(x.stat))+strings.TrimSpace(r.doubtfulStat(x.tag, x.stat))+" "+
+				x.unit)
 		}
 	}
 	return strings.Join(parts, " · ")
@@ -338,7 +346,8 @@ func (r *Report) throughput(s *sheet) {
 	}
 	s.wrapped(words.Pad("Throughput", labelColumn), line)
 	if ok && r.folded == 0 {
-		s.wrapped(words.Pad("Per user", labelColumn), words.Number(st.P50)+strings.TrimSpace(r.doubtfulStat(st.Tag, "p50"))+" tok/s (1 ÷ median ITL)")
+		s.wrapped(words.Pad("Per user", labelColumn),
+			words.Number(st.P50)+strings.TrimSpace(r.doubtfulStat(st.Tag, "p50"))+" tok/s (1 ÷ median ITL)")
 	}
 	if r.Steady == nil || r.SteadyFor >= r.FullFor {
 		return
@@ -349,7 +358,8 @@ func (r *Report) throughput(s *sheet) {
 	}
 	rate, _ := r.headline(metrics.RequestThroughput)
 	if full, ok := r.Full.Get(metrics.RequestThroughput); ok && math.Abs(full.Avg/rate.Avg-1) > 0.02 {
-		s.wrapped(words.Pad("Whole run", labelColumn), r.rates(2, r.Full.Get)+" in "+whole+"; above: its steady "+steady)
+		s.wrapped(words.Pad("Whole run", labelColumn), r.rates(2, r.Full.Get)+" in "+whole+"; above: its steady "+
+			steady)
 		return
 	}
 	if r.folded >= withoutCauses { // a window with the same rates is not worth a line
@@ -389,9 +399,11 @@ func (r *Report) good(s *sheet) {
 	most := share.Avg + share.Open // that of requests which were cut off before it was known
 	met, part, speed := count(share.Avg), words.Percent(share.Avg), words.Number(rate.Avg)
 	if share.Open > 0 {
-		met, part, speed = met+" to "+count(most), part+" to "+words.Percent(most), speed+" to "+words.Number(rate.Avg+rate.Open)
+		met, part, speed = met+" to "+count(most), part+" to "+words.Percent(most),
+			speed+" to "+words.Number(rate.Avg+rate.Open)
 	}
-	text := fmt.Sprintf("%s of %s (%s)%s met ", met, words.Count(all, "request"), part, strings.TrimSpace(r.doubtfulMean(metrics.GoodRequestFraction)))
+	text := fmt.Sprintf("%s of %s (%s)%s met ", met, words.Count(all, "request"), part,
+		strings.TrimSpace(r.doubtfulMean(metrics.GoodRequestFraction)))
 	limits := "the limits"
 	if c := r.Plan.Cells; len(c) > 0 && c[0].Resolved != nil {
 		limits = r.limits(c[0])

@@ -23,7 +23,8 @@ import (
 func TestMostRequestsFailed(t *testing.T) {
 	t.Parallel()
 	r := &Report{
-		Plan: &sweep.Plan{}, Results: &decide.Results{}, Verdict: validity.Invalid, Dir: "out", Runs: 1, Requests: record.Counts{OK: 6, Failed: 294},
+		Plan: &sweep.Plan{}, Results: &decide.Results{}, Verdict: validity.Invalid, Dir: "out",
+		Runs: 1, Requests: record.Counts{OK: 6, Failed: 294},
 		Doubts: []Doubt{
 			{Verdict: validity.Invalid, Check: "turnaround", Detail: "gaps in the client"},
 			{Verdict: validity.Degraded, Check: "errors", Detail: "294 of 300 requests failed: http_500"},
@@ -50,7 +51,10 @@ func TestMostRequestsFailed(t *testing.T) {
 			t.Errorf("%s stands there:\n%s", number, got)
 		}
 	}
-	for _, said := range []string{"of the 6 requests that did not fail", "every figure above is in doubt by errors: aiperf checks out"} {
+	for _, said := range []string{
+		"of the 6 requests that did not fail",
+		"every figure above is in doubt by errors: aiperf checks out",
+	} {
 		if !strings.Contains(got, said) {
 			t.Errorf("no %q in\n%s", said, got)
 		}
@@ -64,12 +68,18 @@ func TestEveryGateAndCellIsCounted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(22, 4))
 	states := []decide.State{decide.Held, decide.Missed, decide.Undecided}
 	for range 2000 {
-		r := &Report{Plan: &sweep.Plan{Gates: make([]sweep.Gate, 1)}, Results: &decide.Results{Level: .95}, Requests: record.Counts{Failed: 1}}
+		r := &Report{
+			Plan: &sweep.Plan{Gates: make([]sweep.Gate, 1)}, Results: &decide.Results{Level: .95},
+			Requests: record.Counts{Failed: 1},
+		}
 		want := map[string]int{}
 		missed := []string{}
 		for i := range 1 + rng.IntN(5) {
 			name := string(rune('a' + i))
-			c := decide.CellResult{Trials: 3, Cell: &sweep.Cell{Label: name, Point: []sweep.Value{{Axis: "model", Label: name}}, Resolved: &schema.Resolved{}}}
+			c := decide.CellResult{Trials: 3, Cell: &sweep.Cell{
+				Label: name,
+				Point: []sweep.Value{{Axis: "model", Label: name}}, Resolved: &schema.Resolved{},
+			}}
 			g := decide.GateOutcome{State: states[rng.IntN(3)]}
 			g.Held = g.State == decide.Held || g.State == decide.Undecided && rng.IntN(2) == 0
 			g.Undecidable = g.State == decide.Undecided && rng.IntN(2) == 0
@@ -100,7 +110,8 @@ func TestEveryGateAndCellIsCounted(t *testing.T) {
 			if what == "missed" && want["cannot be judged"]+want["not decided yet"] == 0 {
 				continue // the rest
 			}
-			if what != "passed" && !strings.Contains(said, ", "+digit(n)+" "+what) || what == "passed" && !strings.HasPrefix(said, digit(n)+" of ") {
+			if what != "passed" && !strings.Contains(said, ", "+digit(n)+" "+what) ||
+				what == "passed" && !strings.HasPrefix(said, digit(n)+" of ") {
 				t.Fatalf("%q does not say that %d %s", said, n, what)
 			}
 		}
@@ -186,15 +197,21 @@ func TestABusyMachinesScreenIsFolded(t *testing.T) {
 // crowded is a plan with random doubts about its numbers.
 func crowded(t *testing.T, rng *rand.Rand, checks []string, sets ...string) *Report {
 	t.Helper()
-	plan := sweeptest.PlanOf(t, append(sets, "multi_run.num_runs=5", "benchmark.endpoint.streaming=true", "benchmark.slos={time_to_first_token: 100, inter_token_latency: 10}")...)
+	plan := sweeptest.PlanOf(t, append(sets, "multi_run.num_runs=5", "benchmark.endpoint.streaming=true",
+		"benchmark.slos={time_to_first_token: 100, inter_token_latency: 10}")...)
 	plan.Experiment.AllowInvalid = true
 	if err := decide.CheckGates(plan, metrics.Tags()); err != nil {
 		t.Fatal(err)
 	}
-	r := &Report{Plan: plan, Verdict: validity.Invalid, Dir: "results/quickstart-20261127T132916Z", Runs: len(plan.Runs), View: "report.html", Requests: record.Counts{OK: 3200}, Touched: map[string]validity.Level{}, Elapsed: 40e9}
+	r := &Report{
+		Plan: plan, Verdict: validity.Invalid, Dir: "results/quickstart-20261127T132916Z",
+		Runs: len(plan.Runs), View: "report.html", Requests: record.Counts{OK: 3200},
+		Touched: map[string]validity.Level{}, Elapsed: 40e9,
+	}
 	for i, check := range checks[:1+rng.IntN(len(checks))] {
 		r.Doubts = append(r.Doubts, Doubt{
-			Verdict: validity.Invalid, Check: check, Runs: 1 + i, Try: "a quieter machine or fewer streams; very short answers need a lower concurrency",
+			Verdict: validity.Invalid, Check: check, Runs: 1 + i,
+			Try:    "a quieter machine or fewer streams; very short answers need a lower concurrency",
 			Detail: "without gaps in this client throughput would be up to 8.23 % higher; because the program read bytes up to 27.4 ms after the kernel had them (p99), 694 % of an ITL",
 		})
 	}
@@ -206,7 +223,10 @@ func crowded(t *testing.T, rng *rand.Rand, checks []string, sets ...string) *Rep
 	slow, far := 1+rng.Float64(), 0.3*rng.Float64()
 	var outcomes []decide.Outcome
 	for _, run := range plan.Runs {
-		o := decide.Outcome{Run: run, OK: 80, Sent: 80, Taints: validity.Taints{}, Summaries: []metrics.Summary{{Window: decide.Full}}}
+		o := decide.Outcome{
+			Run: run, OK: 80, Sent: 80, Taints: validity.Taints{},
+			Summaries: []metrics.Summary{{Window: decide.Full}},
+		}
 		of := func(tag, unit string, p50 float64) {
 			st := metrics.Blank(tag, unit)
 			st.Count, st.NEff = 80, 40
@@ -258,7 +278,8 @@ func TestABusyMachinesMatrixIsFolded(t *testing.T) {
 		for _, b := range r.Results.UnderSLO { // "no cell" is said only where all are shown to miss
 			for i := range r.Results.Cells {
 				c := &r.Results.Cells[i]
-				missed := slices.ContainsFunc(c.Gates, func(g decide.GateOutcome) bool { return g.State == decide.Missed }) ||
+				missed := slices.ContainsFunc(c.Gates,
+					func(g decide.GateOutcome) bool { return g.State == decide.Missed }) ||
 					slices.ContainsFunc(c.SLOs, func(o decide.SLOOutcome) bool { return o.State == decide.Missed })
 				if work, _ := c.Cell.Apart(); work == b.Work && !missed && strings.HasPrefix(b.Brief(), "no cell") {
 					t.Fatalf("%s may meet the limits:\n%s", c.Cell.Short(), got)

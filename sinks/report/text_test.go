@@ -53,7 +53,8 @@ func TestLopsidedEstimates(t *testing.T) {
 	if got, want := estimate(stats.Estimate{Mean: .47, Low: .005, High: .96}, true), "47.0 ?"; got != want {
 		t.Errorf("a wide share: %q, want %q", got, want)
 	}
-	if got, want := estimate(stats.Share([]stats.Tally{{Hits: 80, Of: 80}}, .95), true), "100 [95.5, 100]"; got != want {
+	if got, want := estimate(stats.Share([]stats.Tally{{Hits: 80, Of: 80}}, .95), true),
+		"100 [95.5, 100]"; got != want {
 		t.Errorf("80 of 80: %q, want %q", got, want)
 	}
 }
@@ -97,8 +98,14 @@ func TestLongNamesInATable(t *testing.T) {
 // wide terminal has them all.
 func TestWideTable(t *testing.T) {
 	t.Parallel()
-	g := grid{head: []string{"isl", "conc", "out tok/s", "TTFT p50 ms", "TTFT p99 ms", "ITL p99 ms", "goodput %", ""}, left: 2}
-	g.rows = [][]string{{"1024", "12", "400 ± 5", "33.4 [17.2, 65.0]", "11.4 [5.33, 24.3]", "10.3 [5.83, 18.1]", "3.45 [0.947, 8.59]", "* knee"}}
+	g := grid{
+		head: []string{"isl", "conc", "out tok/s", "TTFT p50 ms", "TTFT p99 ms", "ITL p99 ms", "goodput %", ""},
+		left: 2,
+	}
+	g.rows = [][]string{{
+		"1024", "12", "400 ± 5", "33.4 [17.2, 65.0]", "11.4 [5.33, 24.3]",
+		"10.3 [5.83, 18.1]", "3.45 [0.947, 8.59]", "* knee",
+	}}
 	for width, all := range map[int]int{0: 0, 120: 1} {
 		b := newSheet(width)
 		g.write(b)

@@ -67,7 +67,8 @@ func touchedNames(touched map[string]validity.Level, level validity.Level, most 
 	}
 	for _, f := range families {
 		of := metrics.Resting(f.on)
-		if slices.ContainsFunc(of, func(tag string) bool { return level.Worse(touched[tag]) }) || !slices.ContainsFunc(of, func(tag string) bool { return touched[tag] == level }) {
+		if slices.ContainsFunc(of, func(tag string) bool { return level.Worse(touched[tag]) }) ||
+			!slices.ContainsFunc(of, func(tag string) bool { return touched[tag] == level }) {
 			continue
 		}
 		names = append(names, f.name)
@@ -78,7 +79,8 @@ func touchedNames(touched map[string]validity.Level, level validity.Level, most 
 	others := 0
 	for _, tag := range slices.SortedFunc(maps.Keys(left), firstOfTables) {
 		m, ok := metrics.Lookup(tag)
-		of := slices.DeleteFunc(left[tag], func(stat string) bool { return stat != "avg" && !slices.Contains(shownPercentiles, stat) })
+		of := slices.DeleteFunc(left[tag],
+			func(stat string) bool { return stat != "avg" && !slices.Contains(shownPercentiles, stat) })
 		if !ok || m.Short == "" || left[tag] != nil && len(of) == 0 {
 			others++
 			continue

@@ -52,13 +52,17 @@ func readAIPerf(dir string) (*System, error) {
 		i := slices.IndexFunc(s.Cells, func(c decide.ArmCell) bool { return c.Label == f.label })
 		if i < 0 {
 			i = len(s.Cells)
-			s.Cells = append(s.Cells, decide.ArmCell{Label: f.label, Alike: facts(body), Closed: sweep.Closed(phasesOf(body)), Judged: sweep.Percentile(sweep.Planned(phasesOf(body)))})
+			s.Cells = append(s.Cells, decide.ArmCell{
+				Label: f.label, Alike: facts(body),
+				Closed: sweep.Closed(phasesOf(body)), Judged: sweep.Percentile(sweep.Planned(phasesOf(body))),
+			})
 		}
 		s.Cells[i].Runs = append(s.Cells[i].Runs, *o)
 		s.Trials = max(s.Trials, len(s.Cells[i].Runs))
 	}
 	if len(s.Cells) == 0 {
-		return nil, refuse(dir, "holds no results", "name a directory of aiperf's, with "+resultdir.ManifestName+", or one of AIPerf's, with "+resultdir.SummaryName)
+		return nil, refuse(dir, "holds no results", "name a directory of aiperf's, with "+resultdir.ManifestName+
+			", or one of AIPerf's, with "+resultdir.SummaryName)
 	}
 	return s, nil
 }
@@ -99,7 +103,8 @@ func aiperfRuns(dir string) ([]Run, error) {
 		out = append(out, r)
 	}
 	if len(out) == 0 {
-		return nil, refuse(dir, "holds no results", "name a directory of aiperf's, with "+resultdir.ManifestName+", or one of AIPerf's, with "+resultdir.SummaryName)
+		return nil, refuse(dir, "holds no results", "name a directory of aiperf's, with "+resultdir.ManifestName+
+			", or one of AIPerf's, with "+resultdir.SummaryName)
 	}
 	return out, nil
 }
@@ -136,8 +141,10 @@ func (l *line) get(tag string) float64 {
 func (l *line) request() *Request {
 	r := &Request{
 		Intended: l.Metadata.Credit, Sent: l.Metadata.Start, End: l.Metadata.End,
-		TTFT: l.get(metrics.TimeToFirstToken), ITL: l.get(metrics.InterTokenLatency), Latency: l.get(metrics.RequestLatency),
-		ISL: l.get(metrics.InputSequenceLength), OSL: l.get(metrics.OutputSequenceLength), UsagePrompt: l.get(metrics.UsagePromptTokens), Status: "ok",
+		TTFT: l.get(metrics.TimeToFirstToken), ITL: l.get(metrics.InterTokenLatency),
+		Latency: l.get(metrics.RequestLatency),
+		ISL:     l.get(metrics.InputSequenceLength), OSL: l.get(metrics.OutputSequenceLength),
+		UsagePrompt: l.get(metrics.UsagePromptTokens), Status: "ok",
 	}
 	switch {
 	case l.Metadata.Cancelled:
@@ -198,7 +205,8 @@ func summaries(dir string) ([]summary, error) {
 			if rel, err := filepath.Rel(dir, full); err == nil && strings.Count(filepath.ToSlash(rel), "/") >= deepest {
 				return filepath.SkipDir
 			}
-			if full != dir && (name == "aggregate" || name == "sweep_aggregate" || name == "phases" || name == "logs" || strings.HasPrefix(name, ".")) {
+			if full != dir && (name == "aggregate" || name == "sweep_aggregate" || name == "phases" ||
+				name == "logs" || strings.HasPrefix(name, ".")) {
 				return filepath.SkipDir
 			}
 			return nil

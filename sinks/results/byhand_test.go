@@ -32,12 +32,25 @@ func oursWith(t *testing.T, more []sinks.MetricRow, medians ...float64) string {
 	dir := t.TempDir()
 	body := json.RawMessage(`{"endpoint": {"type": "chat"}, "phases": [{"name": "profiling", "kind": "profiling", "type": "concurrency", "concurrency": 4, "requests": 100}]}`)
 	cell := &sweep.Cell{ID: "c0ffee", Label: "base", Resolved: &schema.Resolved{JSON: body}}
-	plan := &sweep.Plan{Name: "byhand", Cells: []*sweep.Cell{cell}, Trials: len(medians), Seeded: true, Seeds: sweep.Blocks}
-	in := sinks.TablesInput{Plan: plan, T0: time.Unix(1_700_000_000, 0), Version: "test", Verdict: validity.Valid.String(), Formats: []string{"parquet"}}
+	plan := &sweep.Plan{
+		Name: "byhand", Cells: []*sweep.Cell{cell}, Trials: len(medians), Seeded: true,
+		Seeds: sweep.Blocks,
+	}
+	in := sinks.TablesInput{
+		Plan: plan, T0: time.Unix(1_700_000_000, 0), Version: "test",
+		Verdict: validity.Valid.String(), Formats: []string{"parquet"},
+	}
 	for i, v := range medians {
-		plan.Runs = append(plan.Runs, sweep.Run{Cell: cell, Trial: i, ID: fmt.Sprintf("c0ffee-t%d", i), Seed: int64(i + 1)})
+		plan.Runs = append(plan.Runs, sweep.Run{
+			Cell: cell, Trial: i, ID: fmt.Sprintf("c0ffee-t%d", i),
+			Seed: int64(i + 1),
+		})
 		at := sinks.Place{Cell: 0, Trial: i}
-		in.Runs = append(in.Runs, sinks.RunRow{Place: at, Sent: 100, OK: 100, Verdict: validity.Valid.String(), Attempt: 1, Seed: int64(i + 1), Planned: 100, ClientCPU: math.NaN(), SteadyStart: record.None, SteadyEnd: record.None})
+		in.Runs = append(in.Runs, sinks.RunRow{
+			Place: at, Sent: 100, OK: 100, Verdict: validity.Valid.String(),
+			Attempt: 1, Seed: int64(i + 1), Planned: 100, ClientCPU: math.NaN(), SteadyStart: record.None,
+			SteadyEnd: record.None,
+		})
 		in.Metrics = append(in.Metrics, sinks.MetricRow{
 			Place: at, Level: "run", Window: "full", Metric: "time_to_first_token", Stat: "p50", Value: v, Unit: "ms",
 			Low: math.NaN(), High: math.NaN(), CV: math.NaN(), N: 100, NEff: 100, Certified: 1, Method: "linear",
@@ -89,7 +102,8 @@ func TestComparesOurDirectoriesByHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := decide.Compare(a.Arm, b.Arm, decide.Terms{Primary: []decide.Key{{Tag: "time_to_first_token", Stat: "p50"}}})
+	c, err := decide.Compare(a.Arm, b.Arm,
+		decide.Terms{Primary: []decide.Key{{Tag: "time_to_first_token", Stat: "p50"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,11 +126,14 @@ func TestSeveralPagesAreNotMixed(t *testing.T) {
 	t.Parallel()
 	page := func(part, metric string, v float64) sinks.MetricRow {
 		return sinks.MetricRow{
-			Place: sinks.Place{}, Level: "run", Part: part, Window: "full", Metric: metric, Stat: "avg", Value: v, Unit: "ratio",
-			Low: math.NaN(), High: math.NaN(), CV: math.NaN(), N: 30, NEff: math.NaN(), Certified: record.None, Method: "time_weighted",
+			Place: sinks.Place{}, Level: "run", Part: part, Window: "full", Metric: metric, Stat: "avg", Value: v,
+			Unit: "ratio",
+			Low:  math.NaN(), High: math.NaN(), CV: math.NaN(), N: 30, NEff: math.NaN(),
+			Certified: record.None, Method: "time_weighted",
 		}
 	}
-	more := []sinks.MetricRow{page("http://a/metrics", "server_kv_use", 0.2), page("http://b/metrics", "server_kv_use", 0.9), page("http://a/metrics", "server_running", 3)}
+	more := []sinks.MetricRow{page("http://a/metrics", "server_kv_use", 0.2), page("http://b/metrics", "server_kv_use",
+		0.9), page("http://a/metrics", "server_running", 3)}
 	one, _, err := results.Two(oursWith(t, more, 100, 102, 98), ours(t, 100, 102, 98))
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,11 @@ func readOurs(dir string) (*System, error) {
 	s := &System{Arm: decide.Arm{Name: dir}, Ours: true, Trials: lock.Trials, AllowInvalid: allowsInvalid(dir)}
 	labels := labelsOf(lock.Cells)
 	for i, c := range lock.Cells {
-		s.Cells = append(s.Cells, decide.ArmCell{Label: labels[i], Alike: facts(c.Benchmark), Closed: sweep.Closed(phasesOf(c.Benchmark)), Judged: sweep.Percentile(sweep.Planned(phasesOf(c.Benchmark)))})
+		s.Cells = append(s.Cells, decide.ArmCell{
+			Label: labels[i], Alike: facts(c.Benchmark),
+			Closed: sweep.Closed(phasesOf(c.Benchmark)),
+			Judged: sweep.Percentile(sweep.Planned(phasesOf(c.Benchmark))),
+		})
 	}
 	s.Stamps = stampsOf(dir)
 	return s, s.fill(dir)
@@ -93,19 +97,23 @@ func checkManifest(dir string) error {
 	m, err := resultdir.ReadManifest(dir)
 	switch {
 	case os.IsNotExist(err):
-		return refuse(dir, "not finished: it has no "+resultdir.ManifestName, "aiperf run --resume, or aiperf export "+dir)
+		return refuse(dir, "not finished: it has no "+resultdir.ManifestName,
+			"aiperf run --resume, or aiperf export "+dir)
 	case err != nil:
 		return refuse(dir, err.Error(), "the directory is damaged: run the experiment again")
 	case m.Schema != resultdir.ManifestSchema:
-		return refuse(dir, fmt.Sprintf("written in %q, this program reads %q", m.Schema, resultdir.ManifestSchema), "compare with the version of aiperf that wrote it")
+		return refuse(dir, fmt.Sprintf("written in %q, this program reads %q", m.Schema, resultdir.ManifestSchema),
+			"compare with the version of aiperf that wrote it")
 	}
 	for _, name := range read {
 		i := slices.IndexFunc(m.Files, func(f resultdir.ManifestFile) bool { return f.Path == name })
 		if i < 0 {
-			return refuse(dir, name+" is not in its manifest", "tables.formats must have parquet; aiperf export writes it")
+			return refuse(dir, name+" is not in its manifest",
+				"tables.formats must have parquet; aiperf export writes it")
 		}
 		if sum, _, err := resultdir.Digest(filepath.Join(dir, name)); err != nil || sum != m.Files[i].SHA256 {
-			return refuse(dir, name+" is not the file that was written", "the directory is damaged: run the experiment again")
+			return refuse(dir, name+" is not the file that was written",
+				"the directory is damaged: run the experiment again")
 		}
 	}
 	return nil
@@ -132,7 +140,8 @@ func readJSON(path string, into any) error {
 
 // fill reads the runs and their metrics out of the tables.
 func (s *System) fill(dir string) error {
-	runs, err := sinks.ReadTable(dir, "runs", among("cell_index", "trial", "ok", "failed", "cancelled", "cut", "unsent", "sent", "verdict"))
+	runs, err := sinks.ReadTable(dir, "runs", among("cell_index", "trial", "ok", "failed", "cancelled", "cut", "unsent",
+		"sent", "verdict"))
 	if err != nil {
 		return refuse(dir, err.Error(), "the directory is damaged: run the experiment again")
 	}
@@ -143,8 +152,10 @@ func (s *System) fill(dir string) error {
 			continue
 		}
 		o := decide.Outcome{
-			Run: sweep.Run{Trial: trial}, Verdict: validity.Parse(text(runs, "verdict", i)), OK: int64(number(runs, "ok", i)), Failed: int64(number(runs, "failed", i)),
-			Cancelled: int64(number(runs, "cancelled", i)), Cut: max(0, int64(number(runs, "cut", i))), Unsent: max(0, int64(number(runs, "unsent", i))), Sent: int64(number(runs, "sent", i)), Taints: validity.Taints{},
+			Run: sweep.Run{Trial: trial}, Verdict: validity.Parse(text(runs, "verdict", i)),
+			OK: int64(number(runs, "ok", i)), Failed: int64(number(runs, "failed", i)),
+			Cancelled: int64(number(runs, "cancelled", i)), Cut: max(0, int64(number(runs, "cut", i))), Unsent: max(0,
+				int64(number(runs, "unsent", i))), Sent: int64(number(runs, "sent", i)), Taints: validity.Taints{},
 		}
 		if o.Verdict == validity.Failed {
 			o.Err = "the run gave nothing"
@@ -185,7 +196,8 @@ func fillBacklogs(dir string, at map[[2]int]*decide.Outcome) error {
 }
 
 func (s *System) fillMetrics(dir string, at map[[2]int]*decide.Outcome) error {
-	rows, err := sinks.ReadTable(dir, "metrics", among("cell_index", "trial", "level", "part", "span", "metric", "stat", "value", "unit", "n", "n_effective", "taint"))
+	rows, err := sinks.ReadTable(dir, "metrics", among("cell_index", "trial", "level", "part", "span", "metric", "stat",
+		"value", "unit", "n", "n_effective", "taint"))
 	if err != nil {
 		return refuse(dir, err.Error(), "the directory is damaged: run the experiment again")
 	}
@@ -214,7 +226,10 @@ func (s *System) fillMetrics(dir string, at map[[2]int]*decide.Outcome) error {
 
 // figure tells figures of runs apart, but not the servers that they are of.
 func figure(rows *sinks.TableRows, i int) [4]string {
-	return [4]string{strconv.Itoa(number(rows, "cell_index", i)), strconv.Itoa(number(rows, "trial", i)), text(rows, "span", i), text(rows, "metric", i)}
+	return [4]string{
+		strconv.Itoa(number(rows, "cell_index", i)), strconv.Itoa(number(rows, "trial", i)),
+		text(rows, "span", i), text(rows, "metric", i),
+	}
 }
 
 // severalParts are the figures that a run has from several servers' pages: none of them

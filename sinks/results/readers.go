@@ -30,7 +30,10 @@ func Readers() []Reader {
 
 // ours tells whether a directory is one of ours, finished or not.
 func ours(dir string) bool {
-	for _, name := range []string{resultdir.LockName, resultdir.Table("cells", "parquet"), resultdir.ManifestName, resultdir.JournalName} {
+	for _, name := range []string{
+		resultdir.LockName, resultdir.Table("cells", "parquet"),
+		resultdir.ManifestName, resultdir.JournalName,
+	} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			return true
 		}

@@ -57,7 +57,8 @@ func Recheck(dir string) (said string, bad []string, err error) {
 		checked, recomputed = checked+inTables, max(recomputed, of)
 		bad = append(bad, wrong...)
 	}
-	said = fmt.Sprintf("%s recomputed from the records of %s", words.Count(checked, "value"), words.Count(recomputed, "run"))
+	said = fmt.Sprintf("%s recomputed from the records of %s", words.Count(checked, "value"),
+		words.Count(recomputed, "run"))
 	if ours {
 		said = fmt.Sprintf("%d files as written; %s; %s", len(m.Files), m.Verdict, said)
 		if m.Interrupted {
@@ -98,9 +99,16 @@ func nothingToCheck(dir string) (said string, err error) {
 	case has(resultdir.SummaryName):
 		return "a summary without records (--export-level summary): nothing to hold it against", nil
 	case has(resultdir.RecordsName):
-		return "", &diag.Error{Code: diag.Failed, Place: dir, Message: "records without a summary", Hint: "the run was stopped, or every request failed: AIPerf writes no summary then"}
+		return "", &diag.Error{
+			Code: diag.Failed, Place: dir, Message: "records without a summary",
+			Hint: "the run was stopped, or every request failed: AIPerf writes no summary then",
+		}
 	case has("inputs.json"), has(resultdir.LogDir):
-		return "", &diag.Error{Code: diag.Failed, Place: dir, Message: "neither records nor a summary", Hint: "the run stopped before its first answer"}
+		return "", &diag.Error{
+			Code: diag.Failed, Place: dir, Message: "neither records nor a summary",
+			Hint: "the run stopped before its first answer",
+		}
 	}
-	return "", diag.New(dir+": neither results nor an experiment in CUE there", "name the directory that holds "+resultdir.ManifestName+" or "+resultdir.SummaryName+", or an experiment")
+	return "", diag.New(dir+": neither results nor an experiment in CUE there",
+		"name the directory that holds "+resultdir.ManifestName+" or "+resultdir.SummaryName+", or an experiment")
 }

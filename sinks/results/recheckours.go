@@ -54,7 +54,8 @@ func recheckTables(dir string) (checked, runs int, bad []string, err error) {
 		for _, want := range rows[[2]int{run.Profile.Info.VariationIndex, run.Profile.Info.Trial}] {
 			checked++
 			if got := want.in(summaries); got != want.value {
-				bad = append(bad, fmt.Sprintf("%s: metrics: %s %s of run %s is %v, the records say %v", dir, want.metric, want.stat, run.ID, want.value, got))
+				bad = append(bad, fmt.Sprintf("%s: metrics: %s %s of run %s is %v, the records say %v", dir,
+					want.metric, want.stat, run.ID, want.value, got))
 			}
 		}
 	}
@@ -88,7 +89,10 @@ func rowsOfRuns(dir string) (map[[2]int][]metricValue, error) {
 	for i := range t.N {
 		if _, known := metrics.Lookup(text(t, "metric", i)); known && text(t, "level", i) == "run" {
 			at := [2]int{number(t, "cell_index", i), number(t, "trial", i)}
-			rows[at] = append(rows[at], metricValue{text(t, "span", i), text(t, "metric", i), text(t, "stat", i), float(t, "value", i)})
+			rows[at] = append(rows[at], metricValue{
+				text(t, "span", i), text(t, "metric", i), text(t, "stat", i),
+				float(t, "value", i),
+			})
 		}
 	}
 	return rows, nil

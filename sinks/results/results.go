@@ -54,7 +54,8 @@ func Find(dir string) (Reader, error) {
 			return r, nil
 		}
 	}
-	return Reader{}, refuse(dir, "holds no results", "name a directory of aiperf's, with "+resultdir.ManifestName+", or one of AIPerf's, with "+resultdir.SummaryName)
+	return Reader{}, refuse(dir, "holds no results", "name a directory of aiperf's, with "+resultdir.ManifestName+
+		", or one of AIPerf's, with "+resultdir.SummaryName)
 }
 
 func refuse(dir, why, hint string) error {
@@ -96,7 +97,9 @@ func Halves(s *System) (*System, *System, error) {
 	a.Name, b.Name = s.Name+" (odd trials)", s.Name+" (even trials)"
 	for _, c := range s.Cells {
 		if len(c.Runs) < leastHalved {
-			return nil, nil, refuse(s.Name, fmt.Sprintf("%s has %s, and two halves of it take %d", c.Label, words.Count(len(c.Runs), "trial"), leastHalved), fmt.Sprintf("run it again with --num-profile-runs %d", leastHalved))
+			return nil, nil, refuse(s.Name, fmt.Sprintf("%s has %s, and two halves of it take %d", c.Label,
+				words.Count(len(c.Runs), "trial"), leastHalved), fmt.Sprintf("run it again with --num-profile-runs %d",
+				leastHalved))
 		}
 		odd, even := c, c
 		odd.Runs, even.Runs = nil, nil

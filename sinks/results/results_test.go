@@ -50,7 +50,8 @@ func TestReadsAIPerfsDirectories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Cells) != 1 || s.Cells[0].Label != "base" || !s.Cells[0].Closed || len(s.Cells[0].Runs) != 2 || s.Trials != 2 {
+	if len(s.Cells) != 1 || s.Cells[0].Label != "base" || !s.Cells[0].Closed || len(s.Cells[0].Runs) != 2 ||
+		s.Trials != 2 {
 		t.Fatalf("read %+v", s.Arm)
 	}
 	run := s.Cells[0].Runs[1]
@@ -95,7 +96,8 @@ func TestComparesAIPerfsDirectories(t *testing.T) {
 	}
 	// s = 0.004975 of each side's logarithms: SE 0.004062, t(0.975, 4) = 2.7764
 	r := c.Rows[0]
-	if r.Outcome != decide.Worse || r.Change < .0999 || r.Change > .1001 || r.Low < .0876 || r.Low > .0878 || r.High < .1124 || r.High > .1126 {
+	if r.Outcome != decide.Worse ||
+		r.Change < .0999 || r.Change > .1001 || r.Low < .0876 || r.Low > .0878 || r.High < .1124 || r.High > .1126 {
 		t.Errorf("row = %+v, want WORSE, +10.0 %% [8.77, 11.25]", r)
 	}
 }
@@ -105,9 +107,12 @@ func TestRefusesWhatIsNoResult(t *testing.T) {
 	t.Parallel()
 	for want, files := range map[string]map[string]string{
 		"holds no results": {"readme": "x"},
-		"profile_export_aiperf.json: invalid character":   {"profile_export_aiperf.json": "{torn"},
-		"not finished: it has no manifest.json":           {"plan.lock.json": "{}"},
-		`written in "aiperf.manifest/9"`:                  {"plan.lock.json": "{}", "manifest.json": `{"schema": "aiperf.manifest/9"}`},
+		"profile_export_aiperf.json: invalid character": {"profile_export_aiperf.json": "{torn"},
+		"not finished: it has no manifest.json":         {"plan.lock.json": "{}"},
+		`written in "aiperf.manifest/9"`: {
+			"plan.lock.json": "{}",
+			"manifest.json":  `{"schema": "aiperf.manifest/9"}`,
+		},
 		"manifest.json: unexpected end":                   {"plan.lock.json": "{}", "manifest.json": `{"schema": `},
 		"plan.lock.json is not in its manifest":           {"plan.lock.json": "{}", "manifest.json": `{"schema": "aiperf.manifest/1"}`},
 		"plan.lock.json is not the file that was written": {"plan.lock.json": "{}", "manifest.json": `{"schema": "aiperf.manifest/1", "files": [{"path": "plan.lock.json", "sha256": "00"}]}`},
@@ -119,7 +124,8 @@ func TestRefusesWhatIsNoResult(t *testing.T) {
 			t.Errorf("%v: %v, want %s", files, err, want)
 		}
 	}
-	if _, err := results.Read(filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "no such directory") {
+	if _, err := results.Read(filepath.Join(t.TempDir(), "none")); err == nil ||
+		!strings.Contains(err.Error(), "no such directory") {
 		t.Errorf("no directory: %v", err)
 	}
 }

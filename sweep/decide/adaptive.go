@@ -56,7 +56,10 @@ func checkAdaptive(p *sweep.Plan, tags []string) (bad schema.Errors) {
 			}
 			check("sweep.post_process.params.metric_tag", tag, stat)
 			if what, hint := lacking(p, tag); what != "" { // its only figure
-				bad = append(bad, &schema.Error{Path: "sweep.post_process.params.metric_tag", Message: what, Hint: hint})
+				bad = append(bad, &schema.Error{
+					Path: "sweep.post_process.params.metric_tag", Message: what,
+					Hint: hint,
+				})
 			}
 		}
 	}
@@ -73,8 +76,13 @@ func checkAdaptive(p *sweep.Plan, tags []string) (bad schema.Errors) {
 	for i, t := range a.Tiers {
 		filters(fmt.Sprintf("sweep.sla_tiers.%d.filters", i), t.Filters)
 	}
-	if m, ok := metrics.Lookup(a.Objectives[0].Metric); a.Pooling == "pooled" && (len(a.Objectives) > 1 || !ok || !m.PerRequest() || !slices.Contains(percentiles, a.Objectives[0].Stat)) {
-		bad = append(bad, &schema.Error{Path: "sweep.objective_pooling", Message: "pooled takes one objective, a percentile of a metric of requests", Hint: "use mean, or such as --search-metric time_to_first_token --search-stat p95"})
+	if m, ok := metrics.Lookup(a.Objectives[0].Metric); a.Pooling == "pooled" &&
+		(len(a.Objectives) > 1 || !ok || !m.PerRequest() || !slices.Contains(percentiles, a.Objectives[0].Stat)) {
+		bad = append(bad, &schema.Error{
+			Path:    "sweep.objective_pooling",
+			Message: "pooled takes one objective, a percentile of a metric of requests",
+			Hint:    "use mean, or such as --search-metric time_to_first_token --search-stat p95",
+		})
 	}
 	return bad
 }

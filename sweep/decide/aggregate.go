@@ -22,12 +22,13 @@ import (
 
 // Results is what a plan's runs say together.
 type Results struct {
-	Level          float64      // of every interval
-	Cells          []CellResult // in plan order, also those that were not run
-	Objectives     []Objective  // what front and best are about; empty when no cell has them
-	Best           []Best       // one per kind of work and objective
-	UnderSLO       []Best       // one per kind of work: best throughput among the cells whose SLOs and gates hold; none without SLOs and gates
-	GatesHeld      int          // over gates and cells
+	Level      float64      // of every interval
+	Cells      []CellResult // in plan order, also those that were not run
+	Objectives []Objective  // what front and best are about; empty when no cell has them
+	Best       []Best       // one per kind of work and objective
+	// one per kind of work: best throughput among the cells whose SLOs and gates hold; none without SLOs and gates
+	UnderSLO       []Best
+	GatesHeld      int // over gates and cells
 	GatesMissed    int
 	GatesUndecided int           // of those, how many the intervals leave open
 	Sentinel       []*Outcome    // of the runs of the sentinel, which are no trials
@@ -51,12 +52,13 @@ const (
 
 // CellResult is one cell over its trials.
 type CellResult struct {
-	Cell                        *sweep.Cell
-	Status                      Status
-	Trials                      int              // whose numbers are used
-	Left                        int              // trials that measured and are INVALID: not estimated, not ranked
-	Errors                      []RunError       // of those that did not measure
-	Stopped                     *Stop            // why fewer trials than planned were enough; nil where all were asked for
+	Cell   *sweep.Cell
+	Status Status
+	Trials int        // whose numbers are used
+	Left   int        // trials that measured and are INVALID: not estimated, not ranked
+	Errors []RunError // of those that did not measure
+	// why fewer trials than planned were enough; nil where all were asked for
+	Stopped                     *Stop
 	Verdict                     validity.Verdict // the worst of its runs
 	OK, Failed, Cancelled, Sent int64
 
@@ -128,7 +130,8 @@ func gather(p *sweep.Plan, c *sweep.Cell, runs []*Outcome, level float64) CellRe
 	slices.SortStableFunc(runs, func(a, b *Outcome) int { return a.Run.Trial - b.Run.Trial })
 	out.all = runs
 	for _, o := range runs {
-		out.OK, out.Failed, out.Cancelled, out.Sent = out.OK+o.OK, out.Failed+o.Failed, out.Cancelled+o.Cancelled, out.Sent+o.Sent
+		out.OK, out.Failed, out.Cancelled, out.Sent = out.OK+o.OK, out.Failed+o.Failed, out.Cancelled+o.Cancelled,
+			out.Sent+o.Sent
 		switch {
 		case !o.measured():
 			out.Errors = append(out.Errors, RunError{o.Run.Label, cmp.Or(o.Err, "no statistics"), o.Run.Trial})
@@ -143,7 +146,8 @@ func gather(p *sweep.Plan, c *sweep.Cell, runs []*Outcome, level float64) CellRe
 		out.Stopped = &stop
 	}
 	switch {
-	case out.Trials == p.Trials, (p.Experiment.Search != nil || p.Adaptive != nil) && out.Trials > 0, out.Stopped != nil && out.Trials == len(runs):
+	case out.Trials == p.Trials, (p.Experiment.Search != nil || p.Adaptive != nil) && out.Trials > 0,
+		out.Stopped != nil && out.Trials == len(runs):
 		out.Status = Complete
 	case out.Trials > 0:
 		out.Status = Partial

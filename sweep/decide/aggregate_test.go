@@ -17,11 +17,16 @@ import (
 func run(throughput, ttft float64) []metrics.Summary {
 	nan := math.NaN()
 	d := metrics.Stat{
-		Tag: "time_to_first_token", Header: "TTFT", Unit: "ms", Count: 1000, Avg: ttft, Min: ttft, Max: ttft, Sum: nan, Std: 0,
-		P1: ttft, P5: ttft, P10: ttft, P25: ttft, P50: ttft, P75: ttft, P90: ttft, P95: ttft, P99: ttft, P999: nan, NEff: 1000,
+		Tag: "time_to_first_token", Header: "TTFT", Unit: "ms", Count: 1000, Avg: ttft, Min: ttft, Max: ttft, Sum: nan,
+		Std: 0,
+		P1:  ttft, P5: ttft, P10: ttft, P25: ttft, P50: ttft, P75: ttft, P90: ttft, P95: ttft, P99: ttft, P999: nan,
+		NEff: 1000,
 	}
 	scalar := func(tag, unit string, v float64) metrics.Stat {
-		return metrics.Stat{Tag: tag, Unit: unit, Scalar: true, Avg: v, Min: nan, Max: nan, Sum: nan, Std: nan, NEff: nan}
+		return metrics.Stat{
+			Tag: tag, Unit: unit, Scalar: true, Avg: v, Min: nan, Max: nan, Sum: nan, Std: nan,
+			NEff: nan,
+		}
 	}
 	full := metrics.Summary{Window: "full", Stats: []metrics.Stat{
 		d, scalar("output_token_throughput", "tokens/sec", throughput),
@@ -38,7 +43,10 @@ func measure(p *sweep.Plan, scatter float64, throughput, ttft []float64) []decid
 	for _, r := range p.Runs {
 		f := 1 + scatter*(float64(r.Trial)-float64(p.Trials-1)/2)
 		i := r.Cell.Index
-		out = append(out, decide.Outcome{Run: r, Summaries: run(throughput[i]*f, ttft[i]*f), Verdict: validity.Valid, OK: 100, Sent: 100})
+		out = append(out, decide.Outcome{
+			Run: r, Summaries: run(throughput[i]*f, ttft[i]*f),
+			Verdict: validity.Valid, OK: 100, Sent: 100,
+		})
 	}
 	return out
 }
@@ -61,14 +69,16 @@ func TestEstimatesOverTrials(t *testing.T) {
 	e, ok := c.Get("output_token_throughput", "avg")
 	// trials 175.5 and 214.5: geometric mean, t(0.975, 1)·s/√2 on the logarithms
 	m, half := math.Sqrt(175.5*214.5), 12.706204736174695*math.Log(214.5/175.5)/2
-	if !ok || e.N != 2 || math.Abs(e.Mean-m) > 1e-9 || math.Abs(e.Low-m*math.Exp(-half)) > 1e-9 || math.Abs(e.High-m*math.Exp(half)) > 1e-6 {
+	if !ok || e.N != 2 || math.Abs(e.Mean-m) > 1e-9 ||
+		math.Abs(e.Low-m*math.Exp(-half)) > 1e-9 || math.Abs(e.High-m*math.Exp(half)) > 1e-6 {
 		t.Errorf("throughput of cell 1 = %+v, want %v", e, m)
 	}
 	if c.Status != decide.Partial || c.Verdict != validity.Invalid || c.OK != 300 || c.Trials != 2 || c.Left != 1 {
 		t.Errorf("cell 1 = %v, %v, OK %d, %d trials", c.Status, c.Verdict, c.OK, c.Trials)
 	}
 	failed := r.Cells[0]
-	if failed.Status != decide.Partial || failed.Trials != 2 || len(failed.Errors) != 1 || failed.Errors[0] != (decide.RunError{Label: "run_0002", Error: "connection refused", Trial: 1}) {
+	if failed.Status != decide.Partial || failed.Trials != 2 || len(failed.Errors) != 1 ||
+		failed.Errors[0] != (decide.RunError{Label: "run_0002", Error: "connection refused", Trial: 1}) {
 		t.Errorf("cell 0 = %v with %v", failed.Status, failed.Errors)
 	}
 	if r.Cells[3].Status != decide.Partial {
@@ -94,11 +104,15 @@ func TestTrialsThatCountedNothing(t *testing.T) {
 	for i := range outcomes {
 		if outcomes[i].Run.Cell.Index == 1 && outcomes[i].Run.Trial == 4 {
 			full := &outcomes[i].Summaries[0]
-			full.Stats = append(full.Stats, metrics.Stat{Tag: "error_request_count", Unit: "requests", Scalar: true, Avg: 5, Min: nan, Max: nan, Sum: nan, Std: nan, NEff: nan})
+			full.Stats = append(full.Stats, metrics.Stat{
+				Tag: "error_request_count", Unit: "requests", Scalar: true,
+				Avg: 5, Min: nan, Max: nan, Sum: nan, Std: nan, NEff: nan,
+			})
 		}
 	}
 	r := decide.Aggregate(p, outcomes)
-	if e, ok := r.Cells[1].Get("error_request_count", "avg"); !ok || e.N != 5 || e.Mean != 1 || e.Low < 0 || e.Low >= 1 || e.High <= 1 {
+	if e, ok := r.Cells[1].Get("error_request_count", "avg"); !ok || e.N != 5 || e.Mean != 1 || e.Low < 0 ||
+		e.Low >= 1 || e.High <= 1 {
 		t.Errorf("errors a run = %+v, %v; want 1 over 5 trials, in an interval from 0 at least", e, ok)
 	}
 }
@@ -128,7 +142,8 @@ func TestInvalidRunsAreNotUsed(t *testing.T) {
 	}
 	d.Head.AllowInvalid = true
 	r = decide.Aggregate(expand(t, d), outcomes)
-	if e, ok := r.Cells[3].Get("output_token_throughput", "avg"); !ok || e.N != 3 || r.Best[0].Cell.Cell.Short() != "concurrency 4" {
+	if e, ok := r.Cells[3].Get("output_token_throughput", "avg"); !ok || e.N != 3 ||
+		r.Best[0].Cell.Cell.Short() != "concurrency 4" {
 		t.Errorf("allowed: %+v, best %s", e, r.Best[0].Sentence())
 	}
 }
@@ -145,7 +160,8 @@ func TestTaintedMetricsAreNotRanked(t *testing.T) {
 	}
 	r := decide.Aggregate(p, outcomes)
 	b := r.Best[0]
-	if got := b.Cell.Cell.Short(); got != "concurrency 4" || b.Shown || !strings.HasSuffix(b.Sentence(), "a value at least as good is in doubt: concurrency 8 (in doubt by tokens)") || len(b.Cell.BestFor) > 0 {
+	if got := b.Cell.Cell.Short(); got != "concurrency 4" || b.Shown || !strings.HasSuffix(b.Sentence(),
+		"a value at least as good is in doubt: concurrency 8 (in doubt by tokens)") || len(b.Cell.BestFor) > 0 {
 		t.Errorf("Best throughput: %s (%v): %s", got, b.Cell.BestFor, b.Sentence())
 	}
 	if _, ok := r.Cells[3].Get("output_token_throughput", "avg"); !ok {
@@ -209,7 +225,10 @@ func marks(r *decide.Results) string {
 	var out []string
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		s := map[decide.Mark]string{decide.OnFront: "*", decide.Dominated: "-", decide.Open: "?", decide.NotMarked: ""}[c.Front]
+		s := map[decide.Mark]string{
+			decide.OnFront: "*", decide.Dominated: "-",
+			decide.Open: "?", decide.NotMarked: "",
+		}[c.Front]
 		if c.Knee {
 			s += "k"
 		}
@@ -257,17 +276,22 @@ func jittered(outcomes []decide.Outcome, scatter float64) []decide.Outcome {
 // A knee is looked for on every line of cells that differ only in load.
 func TestKneePerLine(t *testing.T) {
 	t.Parallel()
-	d := grid(3, axis(concurrency, "concurrency", 4, 1, 2), axis("benchmark.endpoint", "endpoint", map[string]any{"label": "a", "url": "a"}, map[string]any{"label": "b", "url": "b"}))
+	d := grid(3, axis(concurrency, "concurrency", 4, 1, 2), axis("benchmark.endpoint", "endpoint",
+		map[string]any{"label": "a", "url": "a"}, map[string]any{"label": "b", "url": "b"}))
 	p := expand(t, d) // a: 4, 1, 2; b: 4, 1, 2
-	r := decide.Aggregate(p, measure(p, .001, []float64{210, 100, 200, 400, 100, 200}, []float64{80, 40, 41, 41, 40, 41}))
+	r := decide.Aggregate(p, measure(p, .001, []float64{210, 100, 200, 400, 100, 200},
+		[]float64{80, 40, 41, 41, 40, 41}))
 	if got, want := marksOf(r, func(c *decide.CellResult) bool { return c.Knee }), "a, concurrency 2"; got != want {
 		t.Errorf("knees: %q, want %q", got, want)
 	}
-	if got, want := r.Cells[2].Reason, "knee: 100 % more load gave 5 % more throughput, and time_to_first_token.p90 was 2.0 times that of a, concurrency 1"; got != want {
+	if got, want := r.Cells[2].Reason,
+		"knee: 100 % more load gave 5 % more throughput, and time_to_first_token.p90 was 2.0 times that of a, concurrency 1"; got != want {
 		t.Errorf("reason: %q, want %q", got, want)
 	}
-	flat := decide.Aggregate(p, measure(p, .001, []float64{200, 100, 200, 400, 100, 200}, []float64{80, 40, 41, 41, 40, 41}))
-	if got, want := flat.Cells[2].Reason, "knee: 100 % more load gave no more throughput, and "; !strings.HasPrefix(got, want) {
+	flat := decide.Aggregate(p, measure(p, .001, []float64{200, 100, 200, 400, 100, 200},
+		[]float64{80, 40, 41, 41, 40, 41}))
+	if got, want := flat.Cells[2].Reason, "knee: 100 % more load gave no more throughput, and "; !strings.HasPrefix(got,
+		want) {
 		t.Errorf("reason: %q, want %q", got, want)
 	}
 }
@@ -322,15 +346,20 @@ func TestBestUnderConditions(t *testing.T) {
 		outcomes := measure(p, .001, tokens, ttft)
 		for i := range outcomes {
 			full := &outcomes[i].Summaries[0]
-			full.Stats = append(full.Stats, metrics.Stat{Tag: "good_request_fraction", Unit: "ratio", Scalar: true, Avg: of[outcomes[i].Run.Cell.Index]})
+			full.Stats = append(full.Stats, metrics.Stat{
+				Tag: "good_request_fraction", Unit: "ratio",
+				Scalar: true, Avg: of[outcomes[i].Run.Cell.Index],
+			})
 		}
 		return outcomes
 	}
 	r := decide.Aggregate(p, good(1, 1, 1, .8))
-	if got, want := r.UnderSLO[0].Sentence(), "Best throughput within the limits: concurrency 4 (370 tok/s), 89.7 % more than concurrency 2"; got != want {
+	if got, want := r.UnderSLO[0].Sentence(),
+		"Best throughput within the limits: concurrency 4 (370 tok/s), 89.7 % more than concurrency 2"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got := marks(r); !strings.Contains(got, "throughput |") || !strings.HasSuffix(got, "throughput"+decide.WithoutLimits) || strings.Count(got, "throughput") != 2 {
+	if got := marks(r); !strings.Contains(got, "throughput |") ||
+		!strings.HasSuffix(got, "throughput"+decide.WithoutLimits) || strings.Count(got, "throughput") != 2 {
 		t.Errorf("marks: %s", got)
 	}
 	r = decide.Aggregate(p, good(.5, .5, .5, .5))
@@ -340,7 +369,8 @@ func TestBestUnderConditions(t *testing.T) {
 	if got := r.UnderSLO[0].Sentence(); !strings.HasSuffix(got, ": no cell meets them") {
 		t.Errorf("nothing holds: %s", got)
 	}
-	if bare := decide.Aggregate(expand(t, loads(1)), nil); len(bare.UnderSLO) > 0 || bare.Cells[0].Status != decide.NotRun {
+	if bare := decide.Aggregate(expand(t, loads(1)), nil); len(bare.UnderSLO) > 0 ||
+		bare.Cells[0].Status != decide.NotRun {
 		t.Errorf("without runs: %+v", bare)
 	}
 }
@@ -374,7 +404,8 @@ func TestNoHigherLoadWasTested(t *testing.T) {
 			if top && c.slo == 60 {
 				share = .5
 			}
-			o.Summaries[0].Stats = append(o.Summaries[0].Stats, metrics.Stat{Tag: "good_request_fraction", Unit: "ratio", Scalar: true, Avg: share})
+			o.Summaries[0].Stats = append(o.Summaries[0].Stats,
+				metrics.Stat{Tag: "good_request_fraction", Unit: "ratio", Scalar: true, Avg: share})
 			if top && c.invalid {
 				o.Verdict = validity.Invalid
 			}
@@ -417,7 +448,10 @@ func TestBestNeedsTheLimitsShown(t *testing.T) {
 		for i := range outcomes {
 			o := &outcomes[i]
 			full := &o.Summaries[0]
-			full.Stats = append(full.Stats, metrics.Stat{Tag: "good_request_fraction", Unit: "ratio", Scalar: true, Avg: c.good[o.Run.Cell.Index]})
+			full.Stats = append(full.Stats, metrics.Stat{
+				Tag: "good_request_fraction", Unit: "ratio",
+				Scalar: true, Avg: c.good[o.Run.Cell.Index],
+			})
 			if o.Run.Cell.Index == c.doubted {
 				o.Taints = validity.Taints{"good_request_fraction": {Check: "backlog", Level: validity.Doubtful}}
 			}
@@ -497,7 +531,10 @@ func TestSLOsCountWhatWasCutOff(t *testing.T) {
 // goodOf is the share of good requests among what was judged and what was cut
 // off before it was known: of all that were attempted.
 func goodOf(good, judged, cut float64) metrics.Stat {
-	s := metrics.Stat{Tag: "good_request_fraction", Unit: "ratio", Scalar: true, Avg: good * judged / (judged + cut), Open: cut / (judged + cut)}
+	s := metrics.Stat{
+		Tag: "good_request_fraction", Unit: "ratio", Scalar: true, Avg: good * judged / (judged + cut),
+		Open: cut / (judged + cut),
+	}
 	if cut > 0 {
 		plain := metrics.Stat{Tag: s.Tag, Avg: good}
 		s.Plain = &plain
@@ -533,7 +570,8 @@ func TestGatesKnowWhatWasCutOff(t *testing.T) {
 		for i := range outcomes {
 			full := &outcomes[i].Summaries[0]
 			rate := 80 + float64(outcomes[i].Run.Trial)/10 // trials that are all alike have no interval
-			full.Stats = append(full.Stats, goodOf(1, 80, 20), metrics.Stat{Tag: "goodput", Scalar: true, Avg: rate, Open: 20})
+			full.Stats = append(full.Stats, goodOf(1, 80, 20),
+				metrics.Stat{Tag: "goodput", Scalar: true, Avg: rate, Open: 20})
 			outcomes[i].OK, outcomes[i].Failed, outcomes[i].Cut = 80, 0, 20
 		}
 		if g := decide.Aggregate(p, outcomes).Cells[0].Gates[0]; g.State != c.want {
@@ -593,7 +631,8 @@ func TestGates(t *testing.T) {
 			if o := r.Cells[2].Gates[0]; o.Text != c.text || o.Note != c.note {
 				t.Errorf("%s: text %q, note %q, want %q, %q", c.gate, o.Text, o.Note, c.text, c.note)
 			}
-			if held := strings.Count(want, "held"); r.GatesHeld != held || r.GatesMissed != 4-held || r.GatesUndecided != strings.Count(want, "?") {
+			if held := strings.Count(want, "held"); r.GatesHeld != held || r.GatesMissed != 4-held ||
+				r.GatesUndecided != strings.Count(want, "?") {
 				t.Errorf("%s: %d held, %d missed, %d undecided", c.gate, r.GatesHeld, r.GatesMissed, r.GatesUndecided)
 			}
 		}
@@ -686,9 +725,11 @@ func TestIntervalsSpanSharedReads(t *testing.T) {
 			t.Helper()
 			e, _ := of.Get(key)
 			if !alike(e.Low, want[0]) || !alike(e.High, want[1]) || method != "" && e.Method != method {
-				t.Errorf("%d trials of %v, ends %v: %v [%v, %v] by %q, want %v by %q", c.trials, c.value, c.ends, e.Mean, e.Low, e.High, e.Method, want, c.method)
+				t.Errorf("%d trials of %v, ends %v: %v [%v, %v] by %q, want %v by %q", c.trials, c.value, c.ends,
+					e.Mean, e.Low, e.High, e.Method, want, c.method)
 			}
-			if other, _ := of.Get(decide.Key{Tag: key.Tag, Stat: "p90"}); other.HasInterval() && other.High-other.Low > 1 {
+			if other, _ := of.Get(decide.Key{Tag: key.Tag, Stat: "p90"}); other.HasInterval() &&
+				other.High-other.Low > 1 {
 				t.Errorf("p90 is widened by the ends of p50: [%v, %v]", other.Low, other.High)
 			}
 		}
@@ -715,7 +756,8 @@ func TestGateOfAFailedCell(t *testing.T) {
 		}
 	}
 	c := decide.Aggregate(p, outcomes).Cells[0]
-	if g := c.Gates[0]; c.Status != decide.Failed || g.Held || g.Text != "error_rate.avg: every run of the cell failed" {
+	if g := c.Gates[0]; c.Status != decide.Failed || g.Held ||
+		g.Text != "error_rate.avg: every run of the cell failed" {
 		t.Errorf("%s: %+v", c.Status, g)
 	}
 }

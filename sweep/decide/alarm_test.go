@@ -71,12 +71,16 @@ func (w world) outcomes(p *sweep.Plan, rng *rand.Rand) []decide.Outcome {
 			if cell == w.noisy {
 				spread *= 10
 			}
-			latency := 100 * math.Exp(block+spread*noise) * math.Pow(1+w.drift, float64(ran)/float64(w.cells*w.trials-1))
+			latency := 100 * math.Exp(block+spread*noise) * math.Pow(1+w.drift,
+				float64(ran)/float64(w.cells*w.trials-1))
 			tail := latency * math.Exp(ratioSpread/math.Sqrt2*rng.NormFloat64())
 			if w.factor != nil {
 				latency, tail = latency*w.factor[cell], tail*w.factor[cell]
 			}
-			out = append(out, decide.Outcome{Run: of[[2]int{cell, trial}], Summaries: run(4e4/latency, tail), Verdict: validity.Valid, OK: 1000, Sent: 1000})
+			out = append(out, decide.Outcome{
+				Run: of[[2]int{cell, trial}], Summaries: run(4e4/latency, tail),
+				Verdict: validity.Valid, OK: 1000, Sent: 1000,
+			})
 			ran++
 		}
 	}
@@ -128,7 +132,8 @@ func TestSameSystemUnderManyNames(t *testing.T) {
 		best, dominated := w.shares(t, 400)
 		t.Logf("%+v: best in %.1f %%, dominated in %.1f %% of plans", w, 100*best, 100*dominated)
 		if best > .072 || dominated > .072 {
-			t.Errorf("%+v: a best cell in %.1f %% of plans, a dominated one in %.1f %%; want 5 %%", w, 100*best, 100*dominated)
+			t.Errorf("%+v: a best cell in %.1f %% of plans, a dominated one in %.1f %%; want 5 %%", w, 100*best,
+				100*dominated)
 		}
 	}
 }
@@ -138,7 +143,8 @@ func TestTenPercentSlower(t *testing.T) {
 	t.Parallel()
 	best, dominated := world{cells: 2, trials: 5, noisy: -1, factor: []float64{1, 1.1}}.shares(t, 400)
 	if best < .8 || dominated < .6 {
-		t.Errorf("10 %% slower: best in %.1f %%, dominated in %.1f %% of plans; want 80 and 60 %%", 100*best, 100*dominated)
+		t.Errorf("10 %% slower: best in %.1f %%, dominated in %.1f %% of plans; want 80 and 60 %%", 100*best,
+			100*dominated)
 	}
 }
 
@@ -166,7 +172,10 @@ func fivePrimaries(rng *rand.Rand, trials int, factor float64) (a, b decide.Arm)
 					st.Avg = 40 / level()
 				}
 			}
-			cells[side].Runs = append(cells[side].Runs, decide.Outcome{Run: sweep.Run{Trial: trial}, Summaries: s, Verdict: validity.Valid, OK: 1000})
+			cells[side].Runs = append(cells[side].Runs, decide.Outcome{
+				Run:       sweep.Run{Trial: trial},
+				Summaries: s, Verdict: validity.Valid, OK: 1000,
+			})
 		}
 	}
 	for side := range 2 {
@@ -177,7 +186,9 @@ func fivePrimaries(rng *rand.Rand, trials int, factor float64) (a, b decide.Arm)
 
 // compareFive tells for each primary metric how often it is WORSE, and how often
 // any is WORSE or BETTER.
-func compareFive(t *testing.T, n, trials int, factor float64, paired bool, primary []decide.Key) (worse map[decide.Key]float64, any float64) {
+func compareFive(
+	t *testing.T, n, trials int, factor float64, paired bool, primary []decide.Key,
+) (worse map[decide.Key]float64, any float64) {
 	t.Helper()
 	rng := seed.Stream(int64(trials), fmt.Sprint("compare", factor, paired, len(primary)))
 	worse = map[decide.Key]float64{}
@@ -201,7 +212,12 @@ func compareFive(t *testing.T, n, trials int, factor float64, paired bool, prima
 	return worse, any
 }
 
-var five = []decide.Key{tokenKey, ttft50, {Tag: "time_to_first_token", Stat: "p99"}, {Tag: "time_to_first_token", Stat: "p95"}, {Tag: "request_throughput", Stat: "avg"}}
+var five = []decide.Key{
+	tokenKey, ttft50,
+	{Tag: "time_to_first_token", Stat: "p99"},
+	{Tag: "time_to_first_token", Stat: "p95"},
+	{Tag: "request_throughput", Stat: "avg"},
+}
 
 // Compared with itself a system is told apart in at most 5 %, paired or not; a
 // slowdown of 10 % is WORSE in 80 % and more at a margin of 5 % with five trials

@@ -29,15 +29,19 @@ func TestAnInvalidNumberLeavesTheOthers(t *testing.T) {
 	rate, _ := c.Get("output_token_throughput", "avg")
 	first, _ := c.Get("time_to_first_token", "p50")
 	if rate.N != 2 || first.N != 3 || c.Trials != 3 || c.Left != 0 || c.Status != decide.Complete {
-		t.Errorf("throughput of %d trials, TTFT of %d; %d trials, %d left out, %s", rate.N, first.N, c.Trials, c.Left, c.Status)
+		t.Errorf("throughput of %d trials, TTFT of %d; %d trials, %d left out, %s", rate.N, first.N, c.Trials, c.Left,
+			c.Status)
 	}
-	if b := r.Best[0]; b.Shown || !strings.Contains(b.Sentence(), "concurrency 8 (invalid by turnaround in 1 of 3 trials, which are left out)") {
+	if b := r.Best[0]; b.Shown || !strings.Contains(b.Sentence(),
+		"concurrency 8 (invalid by turnaround in 1 of 3 trials, which are left out)") {
 		t.Errorf("best: %s", b.Sentence())
 	}
-	if g := c.Gates[0]; g.State != decide.Undecided || g.Note != "output_token_throughput.avg is invalid by turnaround in 1 of 3 trials, which are left out" {
+	if g := c.Gates[0]; g.State != decide.Undecided ||
+		g.Note != "output_token_throughput.avg is invalid by turnaround in 1 of 3 trials, which are left out" {
 		t.Errorf("gate: %+v", g)
 	}
-	if s := r.Spoiled(p); len(s) != 1 || s[0].Cell != c || s[0].String() != "output_token_throughput.avg, asked for by the gate output_token_throughput > 1, is invalid by turnaround in 1 of 3 trials, which are left out" {
+	if s := r.Spoiled(p); len(s) != 1 || s[0].Cell != c ||
+		s[0].String() != "output_token_throughput.avg, asked for by the gate output_token_throughput > 1, is invalid by turnaround in 1 of 3 trials, which are left out" {
 		t.Errorf("spoiled: %+v", s)
 	}
 	if r = decide.Aggregate(p, spoil(3)); len(r.Objectives) != 2 || r.Objectives[0].Tag != "output_token_throughput" {
@@ -46,7 +50,8 @@ func TestAnInvalidNumberLeavesTheOthers(t *testing.T) {
 	if _, ok := r.Cells[3].Get("output_token_throughput", "avg"); ok {
 		t.Error("a number that is invalid in every trial is estimated")
 	}
-	if g := r.Cells[3].Gates[0]; g.Held || g.State != decide.Undecided || g.Text != "output_token_throughput.avg: invalid by turnaround" {
+	if g := r.Cells[3].Gates[0]; g.Held || g.State != decide.Undecided ||
+		g.Text != "output_token_throughput.avg: invalid by turnaround" {
 		t.Errorf("gate without a number: %+v", g)
 	}
 	d.Head.AllowInvalid = true
@@ -68,7 +73,10 @@ func TestWhatWasNotAskedForSpoilsNothing(t *testing.T) {
 	p := expand(t, d)
 	outcomes := measure(p, .001, tokens, ttft)
 	for i := range outcomes {
-		outcomes[i].Taints = validity.Taints{"output_token_throughput": {Check: "turnaround", Level: validity.Wrong}, "time_to_first_token.p99": {Check: "turnaround", Level: validity.Wrong}}
+		outcomes[i].Taints = validity.Taints{
+			"output_token_throughput": {Check: "turnaround", Level: validity.Wrong},
+			"time_to_first_token.p99": {Check: "turnaround", Level: validity.Wrong},
+		}
 	}
 	r := decide.Aggregate(p, outcomes)
 	if s := r.Spoiled(p); len(s) != 0 || !r.Best[0].Shown {
@@ -95,13 +103,17 @@ func TestAnOverloadedCellIsNotBest(t *testing.T) {
 			o.Backlog = &decide.Backlog{Share: shares[o.Run.Trial], Limit: 0.1}
 			if o.Apart = validity.Valid; o.Backlog.Share > o.Backlog.Limit {
 				o.Verdict = validity.Degraded
-				o.Taints = validity.Taints{"output_token_throughput": {Check: validity.Backlog, Level: validity.Doubtful}}
+				o.Taints = validity.Taints{"output_token_throughput": {
+					Check: validity.Backlog,
+					Level: validity.Doubtful,
+				}}
 			}
 		}
 		return decide.Aggregate(p, outcomes)
 	}
 	r := spoil(0.2, 0.3, 0.08)
-	if b := r.Best[0]; !b.Shown || b.Cell.Cell.Short() != "concurrency 4" || !strings.HasSuffix(b.Sentence(), "; not ranked: concurrency 8 (overloaded)") || len(b.Cell.BestFor) == 0 {
+	if b := r.Best[0]; !b.Shown || b.Cell.Cell.Short() != "concurrency 4" ||
+		!strings.HasSuffix(b.Sentence(), "; not ranked: concurrency 8 (overloaded)") || len(b.Cell.BestFor) == 0 {
 		t.Errorf("best: %v %s", b.Shown, b.Sentence())
 	}
 	if r.Cells[3].Front != decide.NotMarked || r.Cells[3].Verdict != validity.Degraded {

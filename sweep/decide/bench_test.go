@@ -55,7 +55,8 @@ func BenchmarkDecision(b *testing.B) {
 	}
 	for b.Loop() {
 		decide.Aggregate(p, outcomes)
-		if _, err := decide.Compare(decide.Arm{Name: "a", Cells: before}, decide.Arm{Name: "b", Cells: after}, decide.Terms{Paired: true}); err != nil {
+		if _, err := decide.Compare(decide.Arm{Name: "a", Cells: before}, decide.Arm{Name: "b", Cells: after},
+			decide.Terms{Paired: true}); err != nil {
 			b.Fatal(err)
 		}
 	}

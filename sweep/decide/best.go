@@ -128,7 +128,8 @@ func choiceOf(b Best, line []*CellResult) string {
 			continue
 		}
 		most := 0.0
-		for _, other := range leaders(o, slices.DeleteFunc(slices.Clone(line), func(x *CellResult) bool { return x == c })) {
+		for _, other := range leaders(o, slices.DeleteFunc(slices.Clone(line),
+			func(x *CellResult) bool { return x == c })) {
 			d := other.against(one[0], o)
 			if _, high := d.Interval(level); d.few() || d.signs || math.IsNaN(high) {
 				most = math.Inf(1)
@@ -178,7 +179,8 @@ func (r *Results) findBest(p *sweep.Plan) {
 	limited := r.limited(all)
 	whole := true // certainty of the marks under the limits
 	for _, measured := range parts {
-		ranked := slices.DeleteFunc(slices.Clone(measured), func(c *CellResult) bool { return !slices.Contains(all, c) })
+		ranked := slices.DeleteFunc(slices.Clone(measured),
+			func(c *CellResult) bool { return !slices.Contains(all, c) })
 		work := ""
 		if len(byWork(r.measured())) > 1 {
 			work, _ = measured[0].Cell.Apart()
@@ -195,7 +197,8 @@ func (r *Results) findBest(p *sweep.Plan) {
 		if limited {
 			b, certain := withinLimits(r.Objectives[0], ranked, measured, all, bestAlpha/float64(len(parts)))
 			b.Work, b.Limits, b.Top = work, true, r.top(p, b)
-			b.Choice = choice(p, b, slices.DeleteFunc(slices.Clone(ranked), func(c *CellResult) bool { return c.limits() != Held }))
+			b.Choice = choice(p, b, slices.DeleteFunc(slices.Clone(ranked),
+				func(c *CellResult) bool { return c.limits() != Held }))
 			r.UnderSLO = append(r.UnderSLO, b)
 			whole = whole && certain
 		}
@@ -232,7 +235,8 @@ func withinLimits(o Objective, cells, measured, ranked []*CellResult, alpha floa
 	}
 	if few := stats.FewestTrials; len(ahead) == 0 && b.Shown && b.Cell.Trials < few {
 		b.Shown = false
-		b.Said, b.Lead = b.Said+fmt.Sprintf("; %s too few to be certain", words.CountOf(b.Cell.Trials, "trial is", "trials are")), ""
+		b.Said, b.Lead = b.Said+fmt.Sprintf("; %s too few to be certain",
+			words.CountOf(b.Cell.Trials, "trial is", "trials are")), ""
 	}
 	if certain = len(hiding(doubtful)) == 0; len(ahead) == 0 {
 		return b, certain
@@ -247,7 +251,8 @@ func withinLimits(o Objective, cells, measured, ranked []*CellResult, alpha floa
 		b.Said = "not decided yet; " + may + " may meet them" + tooFew(ahead)
 		return b, certain
 	}
-	b.Said = fmt.Sprintf("%s meets them (%s); %s may, too%s", nameOf(b.Cell), leaders(o, []*CellResult{b.Cell})[0].text(o), some(ahead), tooFew(ahead))
+	b.Said = fmt.Sprintf("%s meets them (%s); %s may, too%s", nameOf(b.Cell),
+		leaders(o, []*CellResult{b.Cell})[0].text(o), some(ahead), tooFew(ahead))
 	if len(doubtful) > 0 {
 		b.Said += "; not ranked: " + saidOf(doubtful)
 	}
@@ -368,7 +373,8 @@ func rank(o Objective, among []*CellResult, doubts []doubt, alpha float64) Best 
 	b.Cell = order[0].cell
 	name, value := nameOf(b.Cell), order[0].text(o)
 	if len(order) == 1 && len(hiding(doubts)) > 0 {
-		b.Said = fmt.Sprintf("cannot be decided; %s has %s, and nothing else can be ranked: %s", name, value, saidOf(doubts))
+		b.Said = fmt.Sprintf("cannot be decided; %s has %s, and nothing else can be ranked: %s", name, value,
+			saidOf(doubts))
 		return b
 	}
 	if len(order) == 1 {
@@ -380,7 +386,8 @@ func rank(o Objective, among []*CellResult, doubts []doubt, alpha float64) Best 
 		return b
 	}
 	if ahead := noWorse(o, order[0], hiding(doubts)); len(ahead) > 0 {
-		b.Said = fmt.Sprintf("cannot be decided; %s has %s, but a value at least as good is in doubt: %s", name, value, saidOf(ahead))
+		b.Said = fmt.Sprintf("cannot be decided; %s has %s, but a value at least as good is in doubt: %s", name, value,
+			saidOf(ahead))
 		return b
 	}
 	b.RunnerUp = order[1].cell
@@ -390,9 +397,11 @@ func rank(o Objective, among []*CellResult, doubts []doubt, alpha float64) Best 
 		if len(doubts) == 0 {
 			b.Lead = fmt.Sprintf("%s (%s)", name, value)
 		}
-		b.Said = fmt.Sprintf("%s (%s), %s than %s", name, value, apart(order[0].against(order[1], o), o), nameOf(b.RunnerUp))
+		b.Said = fmt.Sprintf("%s (%s), %s than %s", name, value, apart(order[0].against(order[1], o), o),
+			nameOf(b.RunnerUp))
 	case weakest.few():
-		b.Said = fmt.Sprintf("%s has the best value (%s); %s too few to be certain", name, value, words.CountOf(weakest.N, "trial is", "trials are"))
+		b.Said = fmt.Sprintf("%s has the best value (%s); %s too few to be certain", name, value,
+			words.CountOf(weakest.N, "trial is", "trials are"))
 	default:
 		b.Said = b.undecided(order, weakest)
 	}

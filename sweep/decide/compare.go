@@ -108,9 +108,10 @@ type Row struct {
 	Detectable               float64 // the smallest difference that so many trials show with a power of 80 %
 	MustDetect               float64 // the one that they must be able to show, 0 for any
 	Trials                   Trials  // how many would show that nothing changed, if nothing did; of an UNDECIDED row
-	Count, Effective         float64 // the values of a percentile in a run, and what they are worth: the smallest of any run; 0 for others
-	Note                     string  // why there is no number, "" otherwise
-	Undecidable              bool    // an UNDECIDED row that more trials do not decide: Note says why
+	// the values of a percentile in a run, and what they are worth: the smallest of any run; 0 for others
+	Count, Effective float64
+	Note             string // why there is no number, "" otherwise
+	Undecidable      bool   // an UNDECIDED row that more trials do not decide: Note says why
 
 	judged string // the percentile that both arms are judged by
 }
@@ -119,7 +120,10 @@ type Row struct {
 // arms incomparable.
 func Compare(baseline, candidate Arm, t Terms) (*Comparison, error) {
 	if t.Margin < 0 || t.Margin >= 1 || math.IsNaN(t.Margin) {
-		return nil, &diag.Error{Message: fmt.Sprintf("a margin of %g: expected more than 0 and less than 1", t.Margin), Hint: "0.05 is 5 %"}
+		return nil, &diag.Error{
+			Message: fmt.Sprintf("a margin of %g: expected more than 0 and less than 1", t.Margin),
+			Hint:    "0.05 is 5 %",
+		}
 	}
 	if err := t.checkMustDetect(); err != nil {
 		return nil, err
@@ -169,8 +173,9 @@ func (c *Comparison) match(a, b Arm) ([]*duel, error) {
 	}
 	if len(pairs) == 0 {
 		return nil, &diag.Error{
-			Message: fmt.Sprintf("%s and %s have no cell in common: %s against %s", a.Name, b.Name, labels(a), labels(b)),
-			Hint:    "compare results of the same experiment",
+			Message: fmt.Sprintf("%s and %s have no cell in common: %s against %s", a.Name, b.Name, labels(a),
+				labels(b)),
+			Hint: "compare results of the same experiment",
 		}
 	}
 	c.Trials = math.MaxInt
@@ -206,8 +211,9 @@ func unlike(a, b Arm, x, y *ArmCell) error {
 	}
 	differ := func(name, was, is string) error {
 		return &diag.Error{
-			Message: fmt.Sprintf("%s and %s did not do the same at %s: %s is %s in the first, %s in the second", a.Name, b.Name, x.Label, name, was, is),
-			Hint:    "only the compared axis may differ; run both with the same experiment",
+			Message: fmt.Sprintf("%s and %s did not do the same at %s: %s is %s in the first, %s in the second", a.Name,
+				b.Name, x.Label, name, was, is),
+			Hint: "only the compared axis may differ; run both with the same experiment",
 		}
 	}
 	for _, f := range x.Alike {
@@ -239,7 +245,10 @@ type duel struct {
 }
 
 func newDuel(a, b *ArmCell, t Terms) *duel {
-	d := &duel{label: a.Label, paired: t.Paired, closed: a.Closed && b.Closed, window: Full, judged: sweep.Lower(cmp.Or(a.Judged, sweep.Percentile(0)), cmp.Or(b.Judged, sweep.Percentile(0)))}
+	d := &duel{
+		label: a.Label, paired: t.Paired, closed: a.Closed && b.Closed, window: Full,
+		judged: sweep.Lower(cmp.Or(a.Judged, sweep.Percentile(0)), cmp.Or(b.Judged, sweep.Percentile(0))),
+	}
 	arms := [2]CellResult{}
 	for side, cell := range [2]*ArmCell{a, b} {
 		for i := range cell.Runs {
@@ -356,7 +365,11 @@ func (d *duel) rows(c *Comparison) []Row {
 // runs all failed is WORSE; one whose runs are INVALID was not measured.
 func (d *duel) nothing(t Terms) Row {
 	nan := math.NaN()
-	r := Row{Cell: d.label, Primary: true, Key: Key{metrics.RequestThroughput, "avg"}, Header: "Usable runs", Base: float64(len(d.base.runs)), Candidate: float64(len(d.candidate.runs)), Change: nan, Low: nan, High: nan, P: nan, Margin: marginOf(Key{}, t), Outcome: Unclear, Detectable: nan}
+	r := Row{
+		Cell: d.label, Primary: true, Key: Key{metrics.RequestThroughput, "avg"}, Header: "Usable runs",
+		Base: float64(len(d.base.runs)), Candidate: float64(len(d.candidate.runs)), Change: nan, Low: nan, High: nan,
+		P: nan, Margin: marginOf(Key{}, t), Outcome: Unclear, Detectable: nan,
+	}
 	switch {
 	case len(d.base.runs) > 0:
 		r.Note = d.unusable("candidate", 1)
@@ -408,8 +421,9 @@ func (t Terms) checkMustDetect() *diag.Error {
 	}
 	if margin := marginOf(Key{}, t); !(t.MustDetect > margin && t.MustDetect < 1) {
 		return &diag.Error{
-			Message: fmt.Sprintf("a change of %s must be detected, and the margin is %s: no change within the margin is ever WORSE", percent(t.MustDetect), percent(margin)),
-			Hint:    fmt.Sprintf("a margin of half of it: %g", t.MustDetect/2),
+			Message: fmt.Sprintf("a change of %s must be detected, and the margin is %s: no change within the margin is ever WORSE",
+				percent(t.MustDetect), percent(margin)),
+			Hint: fmt.Sprintf("a margin of half of it: %g", t.MustDetect/2),
 		}
 	}
 	return nil
@@ -428,7 +442,8 @@ func (c *Comparison) together(pairs []*duel) {
 		whole, least := true, 0.0
 		for _, p := range pairs {
 			e := p.evidence(k)
-			whole = whole && !e.signs && len(e.d) > 0 && slices.Contains(p.primary, k) && (sums == nil || len(sums) == len(e.d))
+			whole = whole && !e.signs && len(e.d) > 0 && slices.Contains(p.primary, k) &&
+				(sums == nil || len(sums) == len(e.d))
 			if !whole {
 				break
 			}
@@ -454,7 +469,11 @@ func squared(x float64) float64 { return x * x }
 // describe is a row with what is known of its metric.
 func (d *duel) describe(k Key, t Terms) Row {
 	nan := math.NaN()
-	r := Row{Cell: d.label, Key: k, Header: k.Tag, Window: d.window, Base: nan, Candidate: nan, Change: nan, Low: nan, High: nan, P: nan, Margin: marginOf(k, t), Outcome: Unclear, Detectable: nan, MustDetect: t.mustDetect(k), judged: d.judged}
+	r := Row{
+		Cell: d.label, Key: k, Header: k.Tag, Window: d.window, Base: nan, Candidate: nan, Change: nan, Low: nan,
+		High: nan, P: nan, Margin: marginOf(k, t), Outcome: Unclear, Detectable: nan, MustDetect: t.mustDetect(k),
+		judged: d.judged,
+	}
 	if m, ok := metrics.Lookup(k.Tag); ok {
 		r.Header, r.Unit, r.LargerIsBetter = m.Header, m.Unit, m.LargerIsBetter
 	}

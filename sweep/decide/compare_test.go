@@ -15,9 +15,15 @@ import (
 
 // arm has one cell whose trials have the given TTFT medians and throughputs.
 func arm(name string, ttft, throughput []float64) decide.Arm {
-	cell := decide.ArmCell{Label: "concurrency 4", Closed: true, Alike: []decide.Fact{{Name: "endpoint.type", Value: "chat"}}}
+	cell := decide.ArmCell{
+		Label: "concurrency 4", Closed: true,
+		Alike: []decide.Fact{{Name: "endpoint.type", Value: "chat"}},
+	}
 	for i := range ttft {
-		cell.Runs = append(cell.Runs, decide.Outcome{Run: sweep.Run{Trial: i}, Summaries: run(throughput[i], ttft[i]), Verdict: validity.Valid, OK: 100})
+		cell.Runs = append(cell.Runs, decide.Outcome{
+			Run: sweep.Run{Trial: i}, Summaries: run(throughput[i], ttft[i]),
+			Verdict: validity.Valid, OK: 100,
+		})
 	}
 	return decide.Arm{Name: name, Cells: []decide.ArmCell{cell}}
 }
@@ -81,7 +87,8 @@ func TestPercentilesAreOfEqualSamples(t *testing.T) {
 	}{
 		{100, 100, decide.Equivalent, false}, {100, 140, decide.Equivalent, false}, {100, 1000, decide.Unclear, true}, {1000, 100, decide.Unclear, true}, {1000, 10_000, decide.Equivalent, false},
 	} {
-		got, err := decide.Compare(sized("a", c.a), sized("b", c.b), decide.Terms{Paired: true, Primary: []decide.Key{ttft50, ttft90}})
+		got, err := decide.Compare(sized("a", c.a), sized("b", c.b),
+			decide.Terms{Paired: true, Primary: []decide.Key{ttft50, ttft90}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +133,8 @@ func TestCompareOutcomes(t *testing.T) {
 		}
 		a, b := find(t, got, ttft50), find(t, got, tokenKey)
 		if a.Outcome != c.ttft || b.Outcome != c.throughput || got.Outcome() != c.all || got.Exit() != c.exit {
-			t.Errorf("%s: TTFT %s %+v\nthroughput %s, all %s, exit %d; want %s, %s, %s, %d", c.what, a.Outcome, a, b.Outcome, got.Outcome(), got.Exit(), c.ttft, c.throughput, c.all, c.exit)
+			t.Errorf("%s: TTFT %s %+v\nthroughput %s, all %s, exit %d; want %s, %s, %s, %d", c.what, a.Outcome, a,
+				b.Outcome, got.Outcome(), got.Exit(), c.ttft, c.throughput, c.all, c.exit)
 		}
 	}
 }
@@ -135,23 +143,31 @@ func TestCompareOutcomes(t *testing.T) {
 // primary metrics.
 func TestCompareByHand(t *testing.T) {
 	t.Parallel()
-	c, err := decide.Compare(arm("a", base, flow), arm("b", wobbled(base, 1.1), wobbled(flow, 1)), decide.Terms{Paired: true})
+	c, err := decide.Compare(arm("a", base, flow), arm("b", wobbled(base, 1.1), wobbled(flow, 1)),
+		decide.Terms{Paired: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c.Compared != 4 || c.Trials != 5 {
-		t.Fatalf("%d primary metrics over %d trials: throughput, TTFT p50, TTFT p99 and error rate were expected", c.Compared, c.Trials)
+		t.Fatalf("%d primary metrics over %d trials: throughput, TTFT p50, TTFT p99 and error rate were expected",
+			c.Compared, c.Trials)
 	}
 	r := find(t, c, ttft50)
 	for _, x := range []struct {
 		what      string
 		got, want float64
-	}{{"change", r.Change, 0.10043679}, {"low", r.Low, 0.09471778}, {"high", r.High, 0.10618567}, {"base", r.Base, 40.25674031}} {
+	}{
+		{"change", r.Change, 0.10043679},
+		{"low", r.Low, 0.09471778},
+		{"high", r.High, 0.10618567},
+		{"base", r.Base, 40.25674031},
+	} {
 		if math.Abs(x.got-x.want) > 1e-7*math.Max(1, x.want) {
 			t.Errorf("%s is %.8f, want %.8f", x.what, x.got, x.want)
 		}
 	}
-	if r.Margin != decide.DefaultMargin || !r.Primary || !r.BeyondMargin || find(t, c, decide.Key{Tag: "time_to_first_token", Stat: "p99"}).Margin != decide.TailMargin {
+	if r.Margin != decide.DefaultMargin || !r.Primary || !r.BeyondMargin ||
+		find(t, c, decide.Key{Tag: "time_to_first_token", Stat: "p99"}).Margin != decide.TailMargin {
 		t.Errorf("row = %+v", r)
 	}
 }
@@ -275,7 +291,8 @@ func TestCompareOverAllCells(t *testing.T) {
 // change. Arms without a common trial have no pair.
 func TestComparePointsAreOfThePairs(t *testing.T) {
 	t.Parallel()
-	a, b := arm("a", []float64{40, 42, 80}, []float64{100, 100, 100}), arm("b", []float64{44, 46.2}, []float64{100, 100})
+	a, b := arm("a", []float64{40, 42, 80}, []float64{100, 100, 100}),
+		arm("b", []float64{44, 46.2}, []float64{100, 100})
 	got, err := decide.Compare(a, b, decide.Terms{Paired: true})
 	if err != nil {
 		t.Fatal(err)
@@ -304,7 +321,8 @@ func TestUndecidableIsNotUndecidedYet(t *testing.T) {
 		a := arm(name, ttft, times(ttft, 10))
 		for i := range a.Cells[0].Runs {
 			o := &a.Cells[0].Runs[i]
-			o.Summaries[0].Stats = append(o.Summaries[0].Stats, metrics.Stat{Tag: good.Tag, Scalar: true, Avg: share, Count: 100})
+			o.Summaries[0].Stats = append(o.Summaries[0].Stats,
+				metrics.Stat{Tag: good.Tag, Scalar: true, Avg: share, Count: 100})
 		}
 		return a
 	}
@@ -326,8 +344,10 @@ func TestUndecidableIsNotUndecidedYet(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r := find(t, got, c.key); r.Outcome != c.want || r.Undecidable != c.never || r.Note != c.note || r.Undecidable && r.Trials.Known() {
-				t.Errorf("paired %t: %s, undecidable %t, %q, %s; want %s, %t, %q", paired, r.Outcome, r.Undecidable, r.Note, r.Trials, c.want, c.never, c.note)
+			if r := find(t, got, c.key); r.Outcome != c.want || r.Undecidable != c.never ||
+				r.Note != c.note || r.Undecidable && r.Trials.Known() {
+				t.Errorf("paired %t: %s, undecidable %t, %q, %s; want %s, %t, %q", paired, r.Outcome,
+					r.Undecidable, r.Note, r.Trials, c.want, c.never, c.note)
 			}
 		}
 	}

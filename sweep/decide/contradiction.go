@@ -28,13 +28,21 @@ func contradictions(gates []Gate) (bad schema.Errors) {
 			continue
 		}
 		if !together(simple[i], a) {
-			bad = append(bad, &schema.Error{Path: a.Origin, Message: quoted(a.Expr, "no value of "+spokenOf(a.refs[0])+" holds this"), Hint: possible(a.refs[0])})
+			bad = append(bad, &schema.Error{
+				Path:    a.Origin,
+				Message: quoted(a.Expr, "no value of "+spokenOf(a.refs[0])+" holds this"), Hint: possible(a.refs[0]),
+			})
 			continue
 		}
 		for j := range i {
 			b := &gates[j]
-			if simple[j] != nil && a.refs[0] == b.refs[0] && together(simple[j], b) && !together(slices.Concat(simple[i], simple[j]), a, b) {
-				bad = append(bad, &schema.Error{Path: a.Origin, Message: quoted(a.Expr, fmt.Sprintf("contradicts %q (%s): no value of %s holds both", b.Expr, b.Origin, spokenOf(a.refs[0]))), Hint: "drop one of them"})
+			if simple[j] != nil && a.refs[0] == b.refs[0] && together(simple[j], b) &&
+				!together(slices.Concat(simple[i], simple[j]), a, b) {
+				bad = append(bad, &schema.Error{
+					Path: a.Origin,
+					Message: quoted(a.Expr, fmt.Sprintf("contradicts %q (%s): no value of %s holds both", b.Expr,
+						b.Origin, spokenOf(a.refs[0]))), Hint: "drop one of them",
+				})
 			}
 		}
 	}

@@ -43,7 +43,8 @@ func convergenceOf(p *sweep.Plan) *convergence {
 		return nil
 	}
 	c := &convergence{
-		Convergence: *said, key: Key{said.Metric, said.Stat}, threshold: 0.05, level: levelOf(p), invalid: p.Experiment.AllowInvalid,
+		Convergence: *said, key: Key{said.Metric, said.Stat}, threshold: 0.05,
+		level: levelOf(p), invalid: p.Experiment.AllowInvalid,
 	}
 	if c.Mode == ByWidth {
 		c.threshold = 0.1
@@ -133,7 +134,8 @@ func (c *convergence) holds(trials []trial) (what string, ok bool) {
 		}
 		slices.Sort(earlier)
 		p := stats.KS2(earlier, trials[len(trials)-1].sample).P
-		return fmt.Sprintf("the newest trial is distributed as the earlier ones (P = %s, above %g)", digits(p), c.threshold), p > c.threshold
+		return fmt.Sprintf("the newest trial is distributed as the earlier ones (P = %s, above %g)", digits(p),
+			c.threshold), p > c.threshold
 	}
 	values := make([]float64, len(trials))
 	for i, t := range trials {
@@ -147,7 +149,8 @@ func (c *convergence) holds(trials []trial) (what string, ok bool) {
 		size, name = e.High-e.Low, "interval"
 	}
 	share := size / math.Abs(e.Mean)
-	return fmt.Sprintf("%s %s of the mean, below %g %%", name, digits(100*share)+" %", 100*c.threshold), share < c.threshold
+	return fmt.Sprintf("%s %s of the mean, below %g %%", name, digits(100*share)+" %", 100*c.threshold),
+		share < c.threshold
 }
 
 // checkConvergence says before anything is sent what is wrong with the rule.
@@ -162,11 +165,17 @@ func checkConvergence(p *sweep.Plan, tags []string) *schema.Error {
 		return &schema.Error{Path: at, Message: bad.Message, Hint: bad.Hint}
 	}
 	if m, ok := metrics.Lookup(k.Tag); ok && c.Mode == ByDistribution && !m.PerRequest() {
-		return &schema.Error{Path: at, Message: k.Tag + " is a figure of the whole run: its trials have no distribution", Hint: "mode ci_width or cv, or a metric of single requests such as request_latency"}
+		return &schema.Error{
+			Path:    at,
+			Message: k.Tag + " is a figure of the whole run: its trials have no distribution",
+			Hint:    "mode ci_width or cv, or a metric of single requests such as request_latency",
+		}
 	}
 	if c.MinRuns > p.Trials && p.Trials > 1 {
 		return &schema.Error{
-			Path: "multi_run.convergence.min_runs", Message: fmt.Sprintf("%d trials before the first judgement, and num_runs has %d", c.MinRuns, p.Trials), Hint: "raise num_runs: it is the most that are run",
+			Path:    "multi_run.convergence.min_runs",
+			Message: fmt.Sprintf("%d trials before the first judgement, and num_runs has %d", c.MinRuns, p.Trials),
+			Hint:    "raise num_runs: it is the most that are run",
 		}
 	}
 	return nil

@@ -18,14 +18,20 @@ import (
 func converging(c schema.Convergence, trials int, values ...float64) (*sweep.Plan, []*decide.Outcome) {
 	c.Metric, c.Stat = "request_latency", "avg"
 	cell := &sweep.Cell{ID: "c", Label: "base", Resolved: &schema.Resolved{}}
-	p := &sweep.Plan{Cells: []*sweep.Cell{cell}, Trials: trials, MultiRun: schema.MultiRun{NumRuns: trials, ConfidenceLevel: 0.95, Convergence: &c}}
+	p := &sweep.Plan{
+		Cells: []*sweep.Cell{cell}, Trials: trials,
+		MultiRun: schema.MultiRun{NumRuns: trials, ConfidenceLevel: 0.95, Convergence: &c},
+	}
 	var out []*decide.Outcome
 	for i, v := range values {
 		o := &decide.Outcome{Run: sweep.Run{Cell: cell, Trial: i, Label: "run_000" + string(rune('1'+i))}}
 		if math.IsNaN(v) {
 			o.Err = "every request failed"
 		} else {
-			o.Summaries = []metrics.Summary{{Window: decide.Full, Stats: []metrics.Stat{{Tag: "request_latency", Unit: "ms", Avg: v, Count: 100}}}}
+			o.Summaries = []metrics.Summary{{
+				Window: decide.Full,
+				Stats:  []metrics.Stat{{Tag: "request_latency", Unit: "ms", Avg: v, Count: 100}},
+			}}
 		}
 		out = append(out, o)
 	}
@@ -62,7 +68,8 @@ func TestEnough(t *testing.T) {
 		p, runs := converging(c.rule, 10, c.values...)
 		stop, enough := decide.Enough(p, runs)
 		if enough != c.enough || stop.After != c.after {
-			t.Errorf("%s: got %v after %d (%s), want %v after %d", c.name, enough, stop.After, stop.Why, c.enough, c.after)
+			t.Errorf("%s: got %v after %d (%s), want %v after %d", c.name, enough, stop.After, stop.Why, c.enough,
+				c.after)
 		}
 		if strings.Contains(stop.Why, "NaN") {
 			t.Errorf("%s: %s", c.name, stop.Why)
@@ -125,12 +132,14 @@ func TestCoverageOfTrialsThatEndEarly(t *testing.T) {
 	for _, sd := range []float64{0.02, 0.05, 0.08, 0.12, 0.2} {
 		ours, n := covered(0, sd)
 		theirs, few := covered(2, sd)
-		t.Logf("trials vary by %.0f %%: coverage %.1f %% with %.1f trials, five and two more; %.1f %% with %.1f trials, from two on", 100*sd, 100*ours, n, 100*theirs, few)
+		t.Logf("trials vary by %.0f %%: coverage %.1f %% with %.1f trials, five and two more; %.1f %% with %.1f trials, from two on",
+			100*sd, 100*ours, n, 100*theirs, few)
 		if ours < 0.93-luck {
 			t.Errorf("trials vary by %.0f %%: intervals of 95 %% hold the truth in %.1f %%", 100*sd, 100*ours)
 		}
 		if sd > 0.02 && sd < 0.2 && theirs >= ours {
-			t.Errorf("trials vary by %.0f %%: from two trials on intervals hold it in %.1f %%, with the two more in %.1f %%", 100*sd, 100*theirs, 100*ours)
+			t.Errorf("trials vary by %.0f %%: from two trials on intervals hold it in %.1f %%, with the two more in %.1f %%",
+				100*sd, 100*theirs, 100*ours)
 		}
 	}
 }
@@ -158,7 +167,8 @@ func TestCellThatEndedEarly(t *testing.T) {
 		if cell.Status != c.want || cell.Stopped == nil || cell.Trials != 3 {
 			t.Errorf("%v: %s, %d trials, stopped %v", c.values, cell.Status, cell.Trials, cell.Stopped)
 		}
-		if got := res.StoppedEarly(); !strings.Contains(got, "base with 3 trials (request_latency.avg: interval 9.94 % of the mean, below 10 %") {
+		if got := res.StoppedEarly(); !strings.Contains(got,
+			"base with 3 trials (request_latency.avg: interval 9.94 % of the mean, below 10 %") {
 			t.Errorf("said: %s", got)
 		}
 	}

@@ -293,5 +293,8 @@ func statsOf(st *metrics.Stat) []string {
 
 var (
 	scalarStats       = []string{"avg"}
-	distributionStats = []string{"avg", "count", "min", "max", "sum", "std", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "p999", "n_effective"}
+	distributionStats = []string{
+		"avg", "count", "min", "max", "sum", "std", "p1", "p5", "p10", "p25", "p50",
+		"p75", "p90", "p95", "p99", "p999", "n_effective",
+	}
 )

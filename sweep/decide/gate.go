@@ -19,7 +19,9 @@ type GateOutcome struct {
 	State State
 	Held  bool   // what follows for the exit code: the state, or by the policy where it is UNDECIDED
 	Text  string // "140 [131, 149]" per statistic; what was missing otherwise
-	Note  string // "as observed, by value", "9 to 30 trials decide it: --num-profile-runs 30", "upper bound 8.8 %"; "" if there is none
+	// "as observed, by value",
+	// "9 to 30 trials decide it: --num-profile-runs 30", "upper bound 8.8 %"; "" if there is none
+	Note string
 
 	Undecidable bool // UNDECIDED, and more trials do not decide it: Note, or Text, says why
 	Unusable    bool // Undecidable, for every run's value is invalid: neither held nor missed
@@ -83,7 +85,8 @@ func (g *Gate) judge(c *CellResult) GateOutcome {
 	case c.Trials == 1 || c.Trials < stats.FewestTrials && at.without():
 		out.Note = at.ofOneTrial()
 		if at.undecided(held) {
-			out.State, out.Undecidable, out.Note = Undecided, true, "requests were cut off before it was known: a longer grace_period decides it"
+			out.State, out.Undecidable, out.Note = Undecided, true,
+				"requests were cut off before it was known: a longer grace_period decides it"
 		}
 	case all || none:
 	case held && at.onlyAtTheBound():
@@ -281,7 +284,8 @@ func (e evidence) wouldSettle(trials int) string {
 		}
 	}
 	for i, x := range e.estimates { // beside its bound a share's interval shrinks as 1/n
-		if kind := kindOf(e.gate.refs[i]); (kind == metrics.Share || kind == metrics.Events) && (x.Mean == x.Low || x.Mean == x.High) {
+		if kind := kindOf(e.gate.refs[i]); (kind == metrics.Share || kind == metrics.Events) &&
+			(x.Mean == x.Low || x.Mean == x.High) {
 			n := int(math.Ceil(float64(trials) / lo))
 			return fmt.Sprintf("at least %d trials decide it: --num-profile-runs %d", n, n)
 		}

@@ -209,7 +209,8 @@ func (b *bareNames) Visit(node *ast.Node) {
 		return
 	}
 	g := (*gateNames)(b)
-	if _, axis := g.axes[id.Value]; axis || slices.Contains(g.unread, id.Value) || schema.Suggest(id.Value, g.unread) != "" {
+	if _, axis := g.axes[id.Value]; axis || slices.Contains(g.unread, id.Value) ||
+		schema.Suggest(id.Value, g.unread) != "" {
 		return
 	}
 	if !slices.Contains(g.tags, id.Value) {
@@ -222,7 +223,10 @@ func (b *bareNames) Visit(node *ast.Node) {
 	}
 	if row, ok := metrics.Lookup(id.Value); ok && row.Distribution() {
 		if g.bad == nil {
-			g.bad = &schema.Error{Message: id.Value + " has no single value", Hint: "name a statistic: " + id.Value + ".p99"}
+			g.bad = &schema.Error{
+				Message: id.Value + " has no single value",
+				Hint:    "name a statistic: " + id.Value + ".p99",
+			}
 		}
 		return
 	}

@@ -53,7 +53,8 @@ func TestOutcomeIsCarriedByItsRows(t *testing.T) {
 		if err := carried(c, o); err != "" {
 			t.Fatalf("%s: %s of %+v", o, err, c.Rows)
 		}
-		if ok := o == decide.Better || o == decide.Equivalent || o == decide.NotWorse; (c.Exit() == diag.OK) != ok || (c.Exit() == diag.Missed) != (o == decide.Worse) {
+		if ok := o == decide.Better || o == decide.Equivalent || o == decide.NotWorse; (c.Exit() == diag.OK) != ok ||
+			(c.Exit() == diag.Missed) != (o == decide.Worse) {
 			t.Fatalf("%s ends with %d", o, c.Exit())
 		}
 	}
@@ -64,11 +65,18 @@ func TestOutcomeIsCarriedByItsRows(t *testing.T) {
 
 // randomRows are up to six rows whose fields hang together as Compare's do.
 func randomRows(rng *rand.Rand) []decide.Row {
-	all := []decide.Verdict{decide.Worse, decide.Better, decide.Equivalent, decide.Unclear, decide.Unclear, decide.Equivalent, decide.Equivalent}
+	all := []decide.Verdict{
+		decide.Worse, decide.Better, decide.Equivalent, decide.Unclear,
+		decide.Unclear, decide.Equivalent, decide.Equivalent,
+	}
 	var rows []decide.Row
 	for range rng.IntN(6) {
-		r := decide.Row{Outcome: all[rng.IntN(len(all))], Primary: rng.IntN(4) > 0, Margin: .05, Detectable: .02 + .1*rng.Float64()}
-		r.Harmless = r.Outcome == decide.Better || r.Outcome == decide.Equivalent || r.Outcome == decide.Unclear && rng.IntN(2) == 0
+		r := decide.Row{
+			Outcome: all[rng.IntN(len(all))], Primary: rng.IntN(4) > 0,
+			Margin: .05, Detectable: .02 + .1*rng.Float64(),
+		}
+		r.Harmless = r.Outcome == decide.Better || r.Outcome == decide.Equivalent || r.Outcome == decide.Unclear &&
+			rng.IntN(2) == 0
 		if rng.IntN(10) == 0 {
 			r.MustDetect = .1
 		}
@@ -128,7 +136,8 @@ func TestMustDetect(t *testing.T) {
 		{"noisy, 10 %", noisy, .1, decide.Unclear, diag.Invalid},
 		{"three trials, faster, 10 %", arm("b", []float64{30, 28, 33}, wobbled(flow[:3], 1)), .1, decide.Unclear, diag.Invalid},
 	} {
-		got, err := decide.Compare(arm("a", base, flow), c.candidate, decide.Terms{Paired: true, Undecided: decide.AsPassed, MustDetect: c.must})
+		got, err := decide.Compare(arm("a", base, flow), c.candidate,
+			decide.Terms{Paired: true, Undecided: decide.AsPassed, MustDetect: c.must})
 		if err != nil || got.Outcome() != c.want || got.Exit() != c.exit {
 			t.Errorf("%s: %v, %s, exit %d; want %s, %d", c.what, err, got.Outcome(), got.Exit(), c.want, c.exit)
 		}
@@ -142,7 +151,8 @@ func TestMustDetect(t *testing.T) {
 // Two trials have no interval, and decide nothing.
 func TestTwoTrialsDecideNothing(t *testing.T) {
 	t.Parallel()
-	got, err := decide.Compare(arm("a", base[:2], flow[:2]), arm("b", times(base[:2], 2), times(flow[:2], .5)), decide.Terms{Paired: true})
+	got, err := decide.Compare(arm("a", base[:2], flow[:2]), arm("b", times(base[:2], 2), times(flow[:2], .5)),
+		decide.Terms{Paired: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +168,8 @@ func TestTwoTrialsDecideNothing(t *testing.T) {
 		}
 	}
 	for i := range r.Cells {
-		if e, _ := r.Cells[i].Get("output_token_throughput", "avg"); e.HasInterval() || r.Cells[i].Front == decide.Dominated || r.Cells[i].Knee {
+		if e, _ := r.Cells[i].Get("output_token_throughput", "avg"); e.HasInterval() ||
+			r.Cells[i].Front == decide.Dominated || r.Cells[i].Knee {
 			t.Errorf("%s: %+v, %s", r.Cells[i].Cell.Short(), e, r.Cells[i].Front)
 		}
 	}

@@ -70,7 +70,10 @@ func (r *Results) byDefault() bool {
 // checkObjectives says before anything is sent what is wrong with them.
 func checkObjectives(p *sweep.Plan, tags []string) (bad schema.Errors) {
 	if n := len(p.Experiment.Objectives); n > 2 {
-		bad = append(bad, &schema.Error{Path: "objectives", Message: fmt.Sprintf("%d of them; a front has two", n), Hint: "keep one or two; gates hold the others against limits"})
+		bad = append(bad, &schema.Error{
+			Path: "objectives", Message: fmt.Sprintf("%d of them; a front has two", n),
+			Hint: "keep one or two; gates hold the others against limits",
+		})
 	}
 	for i, name := range p.Experiment.Objectives {
 		at := fmt.Sprintf("objectives.%d", i)

@@ -30,9 +30,10 @@ type Outcome struct {
 	Why                         string    // the plan's source gave the run; "" where no outcome decided that
 	Err                         string    // why there is no result; "" for a run that measured
 	Gone                        bool      // because the server was not there, or went away
-	GoodEffect                  float64   // design effect within the run on the share of good requests; 0 where no search asks
-	Took                        time.Duration
-	Interrupted                 bool // a signal cut it short: Err says where
+	// design effect within the run on the share of good requests; 0 where no search asks
+	GoodEffect  float64
+	Took        time.Duration
+	Interrupted bool // a signal cut it short: Err says where
 }
 
 // Backlog is the share of a run's requests that waited at its end beyond what its

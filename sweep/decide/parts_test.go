@@ -25,7 +25,10 @@ func TestEstimatesOfParts(t *testing.T) {
 			if name == "far" && whole[i].Run.Trial == 2 {
 				continue // no request of this trial went there
 			}
-			whole[i].Parts = append(whole[i].Parts, metrics.Part{Kind: "target", Name: name, Summaries: of[name][i].Summaries})
+			whole[i].Parts = append(whole[i].Parts, metrics.Part{
+				Kind: "target",
+				Name: name, Summaries: of[name][i].Summaries,
+			})
 		}
 	}
 	var far []decide.Outcome

@@ -52,7 +52,11 @@ func checkSearch(p *sweep.Plan, tags []string) (bad schema.Errors) {
 	for i, text := range s.Where {
 		l, ok := schema.ParseLimit(text)
 		if m, known := metrics.Lookup(l.Tag); ok && known && l.Above != m.LargerIsBetter {
-			bad = append(bad, &schema.Error{Path: fmt.Sprintf("search.where.%d", i), Message: quoted(text, "the sign is the wrong way round"), Hint: fmt.Sprintf("write %s %s %g", l.Tag, map[bool]string{true: ">", false: "<"}[m.LargerIsBetter], l.Value)})
+			bad = append(bad, &schema.Error{
+				Path:    fmt.Sprintf("search.where.%d", i),
+				Message: quoted(text, "the sign is the wrong way round"), Hint: fmt.Sprintf("write %s %s %g", l.Tag,
+					map[bool]string{true: ">", false: "<"}[m.LargerIsBetter], l.Value),
+			})
 		}
 	}
 	return bad

@@ -54,10 +54,25 @@ var needs = []struct {
 	met        func(*schema.Benchmark) bool
 	what, hint string
 }{
-	{metrics.Tokens, func(b *schema.Benchmark) bool { return b.Endpoint.Type == "" || producesTokens(b.Endpoint.Type) }, " needs an endpoint that produces tokens", "this type has no tokens; use request_latency and request_throughput"},
-	{metrics.Streaming, func(b *schema.Benchmark) bool { return b.Endpoint.Streaming }, " needs a streaming endpoint", "set endpoint.streaming: true (--streaming)"},
-	{metrics.ClientCount, func(b *schema.Benchmark) bool { return !b.Endpoint.UseServerTokenCount }, " needs this program's own count of tokens", "drop use_server_token_count: the server's count has nothing to be compared with"},
-	{metrics.Limits, func(b *schema.Benchmark) bool { return len(b.SLOs) > 0 }, " needs SLOs to be good by", `set benchmark.slos, such as {time_to_first_token: 200} (--goodput "time_to_first_token:200")`},
+	{
+		metrics.Tokens,
+		func(b *schema.Benchmark) bool { return b.Endpoint.Type == "" || producesTokens(b.Endpoint.Type) },
+		" needs an endpoint that produces tokens",
+		"this type has no tokens; use request_latency and request_throughput",
+	},
+	{
+		metrics.Streaming, func(b *schema.Benchmark) bool { return b.Endpoint.Streaming }, " needs a streaming endpoint",
+		"set endpoint.streaming: true (--streaming)",
+	},
+	{
+		metrics.ClientCount, func(b *schema.Benchmark) bool { return !b.Endpoint.UseServerTokenCount },
+		" needs this program's own count of tokens",
+		"drop use_server_token_count: the server's count has nothing to be compared with",
+	},
+	{
+		metrics.Limits, func(b *schema.Benchmark) bool { return len(b.SLOs) > 0 }, " needs SLOs to be good by",
+		`set benchmark.slos, such as {time_to_first_token: 200} (--goodput "time_to_first_token:200")`,
+	},
 }
 
 func producesTokens(endpoint string) bool {

@@ -143,7 +143,8 @@ func (d *duel) row(k Key, t Terms, level float64, primary bool) Row {
 		return r.cannot(fmt.Sprintf("of %.0f requests against %.0f: a percentile of few is lower", a, b))
 	}
 	if _, tail := quantileOf(k.Stat); tail {
-		r.Count, r.Effective = min(d.base.Least(k.Tag), d.candidate.Least(k.Tag)), min(d.base.Effective(k.Tag), d.candidate.Effective(k.Tag))
+		r.Count, r.Effective = min(d.base.Least(k.Tag), d.candidate.Least(k.Tag)),
+			min(d.base.Effective(k.Tag), d.candidate.Effective(k.Tag))
 	}
 	diff := stats.OneSample(p.d)
 	if !d.paired {

@@ -57,7 +57,8 @@ func judgeSLOs(c *CellResult) []SLOOutcome {
 		}
 		limits = append(limits, limit)
 	}
-	out := SLOOutcome{Condition: fmt.Sprintf("%.0f %% of requests with %s", 100*goodTarget, strings.Join(limits, " and ")), State: Undecided}
+	out := SLOOutcome{Condition: fmt.Sprintf("%.0f %% of requests with %s", 100*goodTarget,
+		strings.Join(limits, " and ")), State: Undecided}
 	worst, best := goodShare(c)
 	if math.IsNaN(worst.Mean) {
 		out.Text = "good_request_fraction: not available"
@@ -80,7 +81,8 @@ func judgeSLOs(c *CellResult) []SLOOutcome {
 	}
 	if t := c.Taint(Key{metrics.GoodRequestFraction, "avg"}); !t.None() {
 		out.Text += "; " + t.Sentence()
-		if out.State == Held || t.Level == validity.Wrong || t.Check == validity.Lateness { // a share in doubt holds nothing; that it misses may still be seen
+		// a share in doubt holds nothing; that it misses may still be seen
+		if out.State == Held || t.Level == validity.Wrong || t.Check == validity.Lateness {
 			out.State = Undecided
 		}
 		out.Undecidable = out.State == Undecided

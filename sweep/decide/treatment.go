@@ -52,7 +52,8 @@ func treatment(p *sweep.Plan, tags []string) ([]Arm, Terms, *diag.Error) {
 		}
 	}
 	if len(arms) < 2 {
-		return nil, t, &diag.Error{Path: axisOfCompare, Message: said.Axis + " has one value: there is nothing to compare", Hint: "give the axis a baseline and a candidate"}
+		return nil, t, &diag.Error{Path: axisOfCompare, Message: said.Axis +
+			" has one value: there is nothing to compare", Hint: "give the axis a baseline and a candidate"}
 	}
 	return arms, t, nil
 }
@@ -69,7 +70,10 @@ func compareTerms(p *sweep.Plan, tags []string) (Terms, *diag.Error) {
 	if said.Margin != nil {
 		t.Margin = *said.Margin
 		if !(t.Margin > 0 && t.Margin < 1) || math.IsNaN(t.Margin) {
-			return t, &diag.Error{Path: "compare.margin", Message: fmt.Sprintf("%g: expected more than 0 and less than 1", t.Margin), Hint: "0.05 is 5 %"}
+			return t, &diag.Error{
+				Path:    "compare.margin",
+				Message: fmt.Sprintf("%g: expected more than 0 and less than 1", t.Margin), Hint: "0.05 is 5 %",
+			}
 		}
 	}
 	t.MustDetect = said.MustDetect
@@ -87,7 +91,10 @@ func compareTerms(p *sweep.Plan, tags []string) (Terms, *diag.Error) {
 	}
 	i := slices.IndexFunc(p.Axes, func(a schema.Axis) bool { return a.Name == said.Axis || a.Path == said.Axis })
 	if i < 0 {
-		return t, &diag.Error{Path: axisOfCompare, Message: said.Axis + " is not an axis of the sweep", Hint: axesHint(said.Axis, p.Axes)}
+		return t, &diag.Error{
+			Path: axisOfCompare, Message: said.Axis + " is not an axis of the sweep",
+			Hint: axesHint(said.Axis, p.Axes),
+		}
 	}
 	return t, nil
 }

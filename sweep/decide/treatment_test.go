@@ -12,7 +12,8 @@ import (
 
 // treated is two endpoints at two levels of load.
 func treated(trials int, c schema.Compare) *document {
-	d := grid(trials, axis("benchmark.endpoint", "endpoint", map[string]any{"label": "old", "url": "a"}, map[string]any{"label": "new", "url": "b"}), axis(concurrency, "concurrency", 2, 4))
+	d := grid(trials, axis("benchmark.endpoint", "endpoint", map[string]any{"label": "old", "url": "a"},
+		map[string]any{"label": "new", "url": "b"}), axis(concurrency, "concurrency", 2, 4))
 	d.Head.Compare = &c
 	return d
 }
@@ -48,8 +49,10 @@ func TestExperimentComparesAnAxis(t *testing.T) {
 			t.Fatalf("%s: %d comparisons", c.what, len(r.Comparisons))
 		}
 		got := r.Comparisons[0]
-		if got.Baseline != "old" || got.Candidate != "new" || got.Outcome() != c.want || r.Exit() != c.exit || !got.Paired || len(got.Together) == 0 {
-			t.Errorf("%s: %s against %s is %s, exit %d; want %s, %d", c.what, got.Candidate, got.Baseline, got.Outcome(), r.Exit(), c.want, c.exit)
+		if got.Baseline != "old" || got.Candidate != "new" || got.Outcome() != c.want ||
+			r.Exit() != c.exit || !got.Paired || len(got.Together) == 0 {
+			t.Errorf("%s: %s against %s is %s, exit %d; want %s, %d", c.what, got.Candidate,
+				got.Baseline, got.Outcome(), r.Exit(), c.want, c.exit)
 		}
 		if n := len(c.terms.Metrics); n > 0 && got.Compared != 2*n {
 			t.Errorf("%s: %d primary comparisons, want %d", c.what, got.Compared, 2*n)
@@ -73,12 +76,14 @@ func TestComparisonsAreCheckedBeforehand(t *testing.T) {
 	}
 	serverless := grid(2, axis(concurrency, "concurrency", 1, 2))
 	serverless.Head.Compare = &schema.Compare{Axis: "endpoint"}
-	if err, ok := decide.CheckGates(expand(t, serverless), metrics.Tags()).(schema.Errors); !ok || len(err) != 1 || !strings.Contains(err[0].Hint, "sweep.parameters.endpoint") {
+	if err, ok := decide.CheckGates(expand(t, serverless), metrics.Tags()).(schema.Errors); !ok || len(err) != 1 ||
+		!strings.Contains(err[0].Hint, "sweep.parameters.endpoint") {
 		t.Errorf("no axis of servers: %v", err)
 	}
 	one := grid(2, axis(concurrency, "concurrency", 2))
 	one.Head.Compare = &schema.Compare{Axis: "concurrency"}
-	if err := decide.CheckGates(expand(t, one), metrics.Tags()); err == nil || !strings.Contains(err.Error(), "nothing to compare") {
+	if err := decide.CheckGates(expand(t, one), metrics.Tags()); err == nil ||
+		!strings.Contains(err.Error(), "nothing to compare") {
 		t.Errorf("one value: %v", err)
 	}
 }

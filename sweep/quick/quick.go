@@ -64,7 +64,8 @@ var asked = Lengths{256, 64}
 func (a *Ask) First() []byte {
 	return a.experiment("quick first look", asked, 64, nil,
 		"{name: warmup, type: concurrency, concurrency: 1, requests: 1}",
-		fmt.Sprintf("{name: profiling, type: concurrency, concurrency: 1, requests: 5, duration: %s, grace_period: %s}", seconds(a.part(firstPart)), seconds(a.part(2*firstPart))), "")
+		fmt.Sprintf("{name: profiling, type: concurrency, concurrency: 1, requests: 5, duration: %s, grace_period: %s}",
+			seconds(a.part(firstPart)), seconds(a.part(2*firstPart))), "")
 }
 
 func (a *Ask) part(share float64) time.Duration {
@@ -167,7 +168,8 @@ func round(v float64) float64 {
 // warm is a warmup with the users of the measured phase, so that measuring begins when the
 // server is as busy as it will be.
 func warm(d time.Duration) string {
-	return fmt.Sprintf(`{name: warmup, type: concurrency, concurrency: "{{ phases.profiling.concurrency }}", duration: %s, grace_period: %s}`, seconds(d), seconds(4*d))
+	return fmt.Sprintf(`{name: warmup, type: concurrency, concurrency: "{{ phases.profiling.concurrency }}", duration: %s, grace_period: %s}`,
+		seconds(d), seconds(4*d))
 }
 
 // Levels is the second look, at lengths l.
@@ -179,7 +181,8 @@ func (a *Ask) Levels(first Look, l Lengths) []byte {
 	}
 	d := max(a.part(levelPart), 3*idle)
 	return a.experiment("quick levels", l, 256, a.Limits(first), warm(max(idle, 300*time.Millisecond)),
-		fmt.Sprintf("{name: profiling, type: concurrency, concurrency: 1, duration: %s, grace_period: %s, seamless: true}", seconds(d), seconds(a.slow(first, l))),
+		fmt.Sprintf("{name: profiling, type: concurrency, concurrency: 1, duration: %s, grace_period: %s, seamless: true}",
+			seconds(d), seconds(a.slow(first, l))),
 		"sweep: {type: grid, parameters: {concurrency: ["+strings.Join(users, ", ")+"]}}\n")
 }
 
@@ -233,7 +236,10 @@ func (a *Ask) Search(first Look, levels []Look, l Lengths, left time.Duration) C
 	idle, slow := a.idle(first, l), a.slow(first, l)
 	warmup := max(idle, slow/3, 300*time.Millisecond).Round(10 * time.Millisecond)
 	beside := warmup + slow/2 + perProbe // the last answers of most probes take less than at the limits
-	terms := search.Terms{Low: float64(few.Users), High: float64(min(c.High, 64*int(few.Users))), Whole: true, Share: c.Share, Resolution: resolution, Probes: 1000}
+	terms := search.Terms{
+		Low: float64(few.Users), High: float64(min(c.High, 64*int(few.Users))), Whole: true,
+		Share: c.Share, Resolution: resolution, Probes: 1000,
+	}
 	c.Probes = search.Look(terms, 0).Usual + 3 // some loads take a second run
 	whole := left / time.Duration(c.Probes)
 	c.Length = max(whole-beside, 3*idle, 500*time.Millisecond).Round(10 * time.Millisecond)
@@ -246,7 +252,8 @@ func (a *Ask) Search(first Look, levels []Look, l Lengths, left time.Duration) C
 	for i := at + 1; i < len(levels) && levels[i].Good >= 0.99 && c.Length.Seconds()*levels[i-1].Rate < enough; i++ {
 		c.Low = int(levels[i].Users) // fewer users have too few requests to show anything
 	}
-	if low := levels[slices.IndexFunc(levels, func(x Look) bool { return int(x.Users) == c.Low })]; 3*c.Length.Seconds()*low.Rate < enough {
+	if low := levels[slices.IndexFunc(levels,
+		func(x Look) bool { return int(x.Users) == c.Low })]; 3*c.Length.Seconds()*low.Rate < enough {
 		c.Share = 0.9
 	}
 	entries := min(max(int(4*fast.Rate*(c.Length+warmup).Seconds()), 256), 8192)
@@ -260,20 +267,24 @@ func (a *Ask) Search(first Look, levels []Look, l Lengths, left time.Duration) C
 		where = "\n  where: [" + strings.Join(quoted, ", ") + "]"
 	}
 	c.Text = a.experiment("quick", l, entries, nil, warm(warmup),
-		fmt.Sprintf("{name: profiling, type: concurrency, concurrency: %d, duration: %s, grace_period: %s, seamless: true}", c.Low, seconds(c.Length), seconds(slow*6/5)),
-		fmt.Sprintf("search:\n  path: concurrency\n  range: [%d, %d]%s\n  share: %g\n  resolution: %g\n  budget: {time: %s, probes: %d}\n", c.Low, c.High, where, c.Share, resolution, seconds(left-c.Length-beside), max(4, 2*c.Probes)))
+		fmt.Sprintf("{name: profiling, type: concurrency, concurrency: %d, duration: %s, grace_period: %s, seamless: true}",
+			c.Low, seconds(c.Length), seconds(slow*6/5)),
+		fmt.Sprintf("search:\n  path: concurrency\n  range: [%d, %d]%s\n  share: %g\n  resolution: %g\n  budget: {time: %s, probes: %d}\n",
+			c.Low, c.High, where, c.Share, resolution, seconds(left-c.Length-beside), max(4, 2*c.Probes)))
 	return c
 }
 
 // experiment is a file with one warmup and one measured phase.
 func (a *Ask) experiment(name string, l Lengths, entries int, slos []string, warmup, measured, rest string) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "name: %s\nbenchmark:\n  model: %s\n  endpoint: {type: %s, streaming: %t, url: %s}\n", name, strconv.Quote(a.Model), strconv.Quote(a.Type), a.Streams, strconv.Quote(a.URL))
+	fmt.Fprintf(&b, "name: %s\nbenchmark:\n  model: %s\n  endpoint: {type: %s, streaming: %t, url: %s}\n", name,
+		strconv.Quote(a.Model), strconv.Quote(a.Type), a.Streams, strconv.Quote(a.URL))
 	prompts := fmt.Sprintf("isl: %d", l.ISL)
 	if a.Text {
 		prompts += fmt.Sprintf(", osl: {mean: %d, stddev: %.3g}", l.OSL, float64(l.OSL)/5) // users do not march in step
 	}
-	fmt.Fprintf(&b, "  tokenizer: {name: builtin}\n  datasets: [{name: default, type: synthetic, entries: %d, prompts: {%s}}]\n  phases:\n  - %s\n  - %s\n", entries, prompts, warmup, measured)
+	fmt.Fprintf(&b, "  tokenizer: {name: builtin}\n  datasets: [{name: default, type: synthetic, entries: %d, prompts: {%s}}]\n  phases:\n  - %s\n  - %s\n",
+		entries, prompts, warmup, measured)
 	for i, s := range slos {
 		if i == 0 {
 			b.WriteString("  slos:\n")
@@ -302,8 +313,9 @@ func LooksOf(r *decide.Results) (looks []Look) {
 		}
 		l := Look{
 			Users: 1, OK: c.OK, Good: get(metrics.GoodRequestFraction, "avg"),
-			First: get(metrics.TimeToFirstToken, "p50"), Gap: get(metrics.InterTokenLatency, "p50"), Latency: get(metrics.RequestLatency, "p50"),
-			Rate: get(metrics.RequestThroughput, "avg"), Tokens: get(metrics.OutputSequenceLength, "avg"),
+			First: get(metrics.TimeToFirstToken, "p50"), Gap: get(metrics.InterTokenLatency, "p50"),
+			Latency: get(metrics.RequestLatency, "p50"),
+			Rate:    get(metrics.RequestThroughput, "avg"), Tokens: get(metrics.OutputSequenceLength, "avg"),
 		}
 		if len(c.Cell.Point) > 0 {
 			l.Users = c.Cell.Load()

@@ -68,11 +68,13 @@ func TestExperiments(t *testing.T) {
 			}
 			p = plan(t, c.Text)
 			s := p.Experiment.Search
-			if s.Budget.Time.Go() >= left || int(s.Range[0]) != c.Low || s.Share != c.Share || p.Cells[0].Resolved.Benchmark.Models.Items[0].Name != a.Model {
+			if s.Budget.Time.Go() >= left || int(s.Range[0]) != c.Low || s.Share != c.Share ||
+				p.Cells[0].Resolved.Benchmark.Models.Items[0].Name != a.Model {
 				t.Errorf("%s: %+v of %s", budget, s, left)
 			}
 			measured := p.Cells[0].Resolved.Benchmark.Phases[1]
-			if d := measured.Duration.Go(); d != c.Length || first.First < 1000 && (measured.GracePeriod.Go() < time.Second/2 || d > left/4) {
+			if d := measured.Duration.Go(); d != c.Length || first.First < 1000 &&
+				(measured.GracePeriod.Go() < time.Second/2 || d > left/4) {
 				t.Errorf("%s, %+v: a probe of %s, grace %s", budget, first, d, measured.GracePeriod.Go())
 			}
 		}
@@ -113,7 +115,8 @@ func TestRange(t *testing.T) {
 		a := ask(time.Minute)
 		got := a.Search(c.first, levels(c.first, c.good...), a.Fit(c.first), 40*time.Second)
 		if got.Low != c.low || got.High != c.high || got.Share != c.share {
-			t.Errorf("good %v: from %d to %d at %g, want %d to %d at %g", c.good, got.Low, got.High, got.Share, c.low, c.high, c.share)
+			t.Errorf("good %v: from %d to %d at %g, want %d to %d at %g", c.good, got.Low, got.High, got.Share, c.low,
+				c.high, c.share)
 		}
 	}
 }
@@ -139,7 +142,8 @@ func TestLimits(t *testing.T) {
 		if got := fmt.Sprint(a.Limits(c.first)); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)
 		}
-		if text := string(a.Search(c.first, levels(c.first, 1, 1, 1), quick.Lengths{ISL: 8, OSL: 8}, time.Minute).Text); strings.Contains(text, "where:") == a.SLOs {
+		if text := string(a.Search(c.first, levels(c.first, 1, 1, 1), quick.Lengths{ISL: 8, OSL: 8},
+			time.Minute).Text); strings.Contains(text, "where:") == a.SLOs {
 			t.Errorf("limits %s:\n%s", c.want, text)
 		}
 	}

@@ -110,7 +110,8 @@ func (s *state) scale(c *Curve) {
 	case !ok:
 		c.NoLaw = "the throughput does not grow from one user to the next as it says"
 	case law.Residual > mostResidual:
-		c.NoLaw = fmt.Sprintf("throughputs lie %.0f %% from it, where %.0f %% would do", 100*law.Residual, 100*mostResidual)
+		c.NoLaw = fmt.Sprintf("throughputs lie %.0f %% from it, where %.0f %% would do", 100*law.Residual,
+			100*mostResidual)
 	default:
 		c.Law = law
 		for i := range c.Points {

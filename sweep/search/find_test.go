@@ -21,10 +21,14 @@ func TestSmallest(t *testing.T) {
 		}
 		return search.Run{Worst: y, Best: y, Own: search.Holds}
 	}
-	terms := search.Terms{Find: search.Min, Low: 3, High: 500, Whole: true, Share: limitShare, Resolution: 0.01, Probes: 60}
+	terms := search.Terms{
+		Find: search.Min, Low: 3, High: 500, Whole: true, Share: limitShare, Resolution: 0.01,
+		Probes: 60,
+	}
 	for limit := 4.0; limit <= 500; limit++ {
 		a := find(t, terms, func(load float64) search.Run { return good(load >= limit) })
-		if a.Outcome != search.Bracketed || a.Holds.Load < limit || a.Fails.Load >= limit || a.Holds.Load-a.Fails.Load > 1 && a.Holds.Load/a.Fails.Load > 1.01 || !a.Sure {
+		if a.Outcome != search.Bracketed || a.Holds.Load < limit || a.Fails.Load >= limit ||
+			a.Holds.Load-a.Fails.Load > 1 && a.Holds.Load/a.Fails.Load > 1.01 || !a.Sure {
 			t.Fatalf("limit %g: %s, %+v, %+v, sure %v", limit, a.Outcome, a.Holds, a.Fails, a.Sure)
 		}
 		for i := 1; i < len(a.Loads); i++ {
@@ -36,16 +40,19 @@ func TestSmallest(t *testing.T) {
 			t.Fatalf("limit %g: most likely %g of %g to %g", limit, l, a.Fails.Load, a.Holds.Load)
 		}
 	}
-	if a := find(t, terms, func(float64) search.Run { return good(true) }); a.Outcome != search.AtLeast || a.Holds.Load != 3 {
+	if a := find(t, terms, func(float64) search.Run { return good(true) }); a.Outcome != search.AtLeast ||
+		a.Holds.Load != 3 {
 		t.Errorf("always holds: %s %+v", a.Outcome, a.Holds)
 	}
-	if a := find(t, terms, func(float64) search.Run { return good(false) }); a.Outcome != search.Fewer || a.Fails.Load != 500 {
+	if a := find(t, terms, func(float64) search.Run { return good(false) }); a.Outcome != search.Fewer ||
+		a.Fails.Load != 500 {
 		t.Errorf("never holds: %s %+v", a.Outcome, a.Fails)
 	}
 	rates := search.Terms{Find: search.Min, Low: 0.123456, High: 77.7, Share: limitShare, Resolution: 0.02, Probes: 60}
 	for _, limit := range []float64{0.2, 1, 3.3333, 50} {
 		a := find(t, rates, func(load float64) search.Run { return good(load >= limit) })
-		if a.Outcome != search.Bracketed || a.Holds.Load < limit || a.Fails.Load >= limit || a.Holds.Load/a.Fails.Load > 1.02 {
+		if a.Outcome != search.Bracketed || a.Holds.Load < limit ||
+			a.Fails.Load >= limit || a.Holds.Load/a.Fails.Load > 1.02 {
 			t.Errorf("limit %g: %s, %+v, %+v", limit, a.Outcome, a.Holds, a.Fails)
 		}
 	}
@@ -55,7 +62,8 @@ func TestSmallest(t *testing.T) {
 	}
 	first := good(true)
 	first.Load = 500
-	if step = search.Next(terms, []search.Run{first}); step.Load != 250 || step.Why != "nothing fails down to 500" || !strings.HasPrefix(step.Standing(), "500 holds; ") {
+	if step = search.Next(terms, []search.Run{first}); step.Load != 250 || step.Why != "nothing fails down to 500" ||
+		!strings.HasPrefix(step.Standing(), "500 holds; ") {
 		t.Errorf("%+v, %s", step, step.Standing())
 	}
 }
@@ -93,7 +101,10 @@ func TestKnee(t *testing.T) {
 		}, want: search.BentTwice},
 	} {
 		rng := rand.New(rand.NewPCG(24, 7))
-		terms := search.Terms{Find: search.Knee, Low: 1, High: 256, Whole: true, Share: limitShare, Resolution: 0.1, Probes: 30}
+		terms := search.Terms{
+			Find: search.Knee, Low: 1, High: 256, Whole: true, Share: limitShare, Resolution: 0.1,
+			Probes: 30,
+		}
 		a := find(t, terms, func(load float64) search.Run {
 			rate, latency := c.at(load)
 			noise := math.Exp(0.02 * rng.NormFloat64())
@@ -108,7 +119,12 @@ func TestKnee(t *testing.T) {
 		}
 	}
 	few := search.Terms{Find: search.Knee, Low: 1, High: 3, Whole: true, Resolution: 0.1, Probes: 30}
-	if a := find(t, few, func(n float64) search.Run { return search.Run{Own: search.Holds, Rate: n, Latency: 1} }); a.Outcome != search.Unbent || a.Knee != nil {
+	if a := find(t, few, func(n float64) search.Run {
+		return search.Run{
+			Own: search.Holds, Rate: n,
+			Latency: 1,
+		}
+	}); a.Outcome != search.Unbent || a.Knee != nil {
 		t.Errorf("three loads: %s", a.Outcome)
 	}
 }
@@ -122,7 +138,10 @@ func TestCurve(t *testing.T) {
 	var runs []search.Run
 	add := func(load, hits float64) {
 		y := stats.Tally{Hits: hits, Of: 200}
-		runs = append(runs, search.Run{Load: load, Worst: y, Best: y, Own: search.Holds, Rate: law(load), Latency: 1000 * load / law(load)})
+		runs = append(runs, search.Run{
+			Load: load, Worst: y, Best: y, Own: search.Holds,
+			Rate: law(load), Latency: 1000 * load / law(load),
+		})
 	}
 	for i, hits := range []float64{200, 198, 200, 194, 100} {
 		add(math.Pow(2, float64(i)), hits)
@@ -133,7 +152,8 @@ func TestCurve(t *testing.T) {
 	}
 	for i, want := range []float64{1, 0.995, 0.995, 0.97, 0.5} {
 		p := c.Points[i]
-		if math.Abs(p.Share-want) > 1e-9 || math.Abs(p.Law/p.Rate-1) > 1e-9 || math.Abs(p.Latency*p.Rate/1000-p.Load) > 1e-9 {
+		if math.Abs(p.Share-want) > 1e-9 || math.Abs(p.Law/p.Rate-1) > 1e-9 ||
+			math.Abs(p.Latency*p.Rate/1000-p.Load) > 1e-9 {
 			t.Errorf("%+v, want a share of %g", p, want)
 		}
 	}

@@ -197,8 +197,10 @@ func (s *state) next() Step {
 	if s.top != nil { // contradictions are looked at before anything is built on them
 		return s.contrary()
 	}
-	if l := s.open(); l != nil && (s.holds == nil || s.fails == nil || s.left() > s.missing()) { // else the ends are confirmed
-		return Step{Load: l.Load, Why: fmt.Sprintf("%s is undecided after %s", s.number(l.Load), words.Count(l.Runs, "run"))}
+	// else the ends are confirmed
+	if l := s.open(); l != nil && (s.holds == nil || s.fails == nil || s.left() > s.missing()) {
+		return Step{Load: l.Load, Why: fmt.Sprintf("%s is undecided after %s",
+			s.number(l.Load), words.Count(l.Runs, "run"))}
 	}
 	if s.fails == nil {
 		return s.double()
@@ -443,7 +445,8 @@ func (s *state) double() Step {
 			return s.end(Wide)
 		}
 		if mid, ok := s.middle(s.holds.Load, s.firstOpen()); ok {
-			return Step{Load: mid, Why: fmt.Sprintf("%s holds, %s is undecided", s.number(s.holds.Load), s.number(s.firstOpen()))}
+			return Step{Load: mid, Why: fmt.Sprintf("%s holds, %s is undecided",
+				s.number(s.holds.Load), s.number(s.firstOpen()))}
 		}
 		if step, again := s.confirm(); again {
 			return step
@@ -478,7 +481,8 @@ func (s *state) beyond() (Step, bool) {
 	if next <= s.fails.Load || s.left() <= s.missing()+1 {
 		return Step{}, false
 	}
-	return Step{Load: next, Why: fmt.Sprintf("%s fails: whether "+s.side("more", "less")+" load fails, too", s.number(s.fails.Load))}, true
+	return Step{Load: next, Why: fmt.Sprintf("%s fails: whether "+s.side("more", "less")+" load fails, too",
+		s.number(s.fails.Load))}, true
 }
 
 // belowFails is where no load holds: the lower bound of the range fails, or nobody
@@ -487,7 +491,8 @@ func (s *state) belowFails() Step {
 	if s.fails.Load > s.Low {
 		lowest := &s.loads[0]
 		if mid, ok := s.middle(s.lastOpen(), s.fails.Load); ok && lowest.State == Undecided {
-			return Step{Load: mid, Why: fmt.Sprintf("%s is undecided, %s fails", s.number(s.lastOpen()), s.number(s.fails.Load))}
+			return Step{Load: mid, Why: fmt.Sprintf("%s is undecided, %s fails",
+				s.number(s.lastOpen()), s.number(s.fails.Load))}
 		}
 		if step, again := s.confirm(); again {
 			return step
@@ -576,11 +581,13 @@ func (s *state) confirm() (Step, bool) {
 	case upper && s.fails.below:
 		return again(s.fails, "at another time")
 	case lower && s.fails != nil: // from above: over the upper end
-		return Step{Load: s.fails.Load, Why: fmt.Sprintf("%s is confirmed from %s", s.number(s.holds.Load), s.side("above", "below"))}, true
+		return Step{Load: s.fails.Load, Why: fmt.Sprintf("%s is confirmed from %s",
+			s.number(s.holds.Load), s.side("above", "below"))}, true
 	case lower:
 		return again(s.holds, "at another time")
 	case upper && s.holds != nil:
-		return Step{Load: s.holds.Load, Why: fmt.Sprintf("%s is confirmed from %s", s.number(s.fails.Load), s.side("below", "above"))}, true
+		return Step{Load: s.holds.Load, Why: fmt.Sprintf("%s is confirmed from %s",
+			s.number(s.fails.Load), s.side("below", "above"))}, true
 	case upper:
 		return again(s.fails, "at another time")
 	}
@@ -592,7 +599,8 @@ func (s *state) confirm() (Step, bool) {
 func (s *state) contrary() Step {
 	for _, l := range []*Load{s.fails, s.top} {
 		if l.Runs < 2 {
-			return Step{Load: l.Load, Why: fmt.Sprintf("%s fails and %s holds: seen again", s.number(s.fails.Load), s.number(s.top.Load))}
+			return Step{Load: l.Load, Why: fmt.Sprintf("%s fails and %s holds: seen again",
+				s.number(s.fails.Load), s.number(s.top.Load))}
 		}
 	}
 	return s.end(Contrary)

@@ -47,7 +47,8 @@ func find(t *testing.T, terms search.Terms, probe func(load float64) search.Run)
 		if step.Answer != nil {
 			return step.Answer
 		}
-		if !(step.Load >= terms.Low && step.Load <= terms.High) || terms.Whole && step.Load != math.Trunc(step.Load) || step.Why == "" {
+		if !(step.Load >= terms.Low && step.Load <= terms.High) || terms.Whole && step.Load != math.Trunc(step.Load) ||
+			step.Why == "" {
 			t.Fatalf("probe %d: %+v", len(runs)+1, step)
 		}
 		if len(runs) >= terms.Probes {
@@ -78,10 +79,11 @@ func TestCoverage(t *testing.T) {
 			var widths, costs []float64
 			for range *searches {
 				limit := math.Exp(math.Log(4) + rng.Float64()*math.Log(64))
-				a := find(t, search.Terms{Low: 1, High: 2048, Share: limitShare, Resolution: 0.05, Probes: 40}, func(load float64) search.Run {
-					y := s.probe(rng, load, limit)
-					return search.Run{Worst: y, Best: y, Own: search.Holds}
-				})
+				a := find(t, search.Terms{Low: 1, High: 2048, Share: limitShare, Resolution: 0.05, Probes: 40},
+					func(load float64) search.Run {
+						y := s.probe(rng, load, limit)
+						return search.Run{Worst: y, Best: y, Own: search.Holds}
+					})
 				if (a.Holds == nil || a.Holds.Load <= limit) && (a.Fails == nil || a.Fails.Load >= limit) {
 					held++
 				}
@@ -94,7 +96,9 @@ func TestCoverage(t *testing.T) {
 			slices.Sort(widths)
 			slices.Sort(costs)
 			low := stats.Share([]stats.Tally{{Hits: float64(held), Of: float64(*searches)}}, 0.9)
-			t.Logf("%-20s %d of %d hold the limit (at least %.1f %%), %d closed, median width %.0f %%, %.0f runs", s.name, held, *searches, 100*low.Low, closed, 100*stats.Quantile(widths, 0.5), stats.Quantile(costs, 0.5))
+			t.Logf("%-20s %d of %d hold the limit (at least %.1f %%), %d closed, median width %.0f %%, %.0f runs",
+				s.name, held, *searches, 100*low.Low, closed, 100*stats.Quantile(widths, 0.5),
+				stats.Quantile(costs, 0.5))
 			if low.High < 0.95 {
 				t.Errorf("%d of %d brackets hold the limit", held, *searches)
 			}
@@ -193,8 +197,10 @@ func TestOutcomes(t *testing.T) {
 				t.Errorf("%s: %g contradicts itself: %v", c.name, l.Load, l.Torn)
 			}
 		}
-		if a.Outcome != c.want || c.holds > 0 && at(a.Holds) != c.holds || at(a.Fails) != c.fails || a.Sure != c.sure || c.runs > 0 && len(a.Runs) != c.runs {
-			t.Errorf("%s: %s, holds %g, fails %g, sure %v, %d runs", c.name, a.Outcome, at(a.Holds), at(a.Fails), a.Sure, len(a.Runs))
+		if a.Outcome != c.want || c.holds > 0 && at(a.Holds) != c.holds || at(a.Fails) != c.fails ||
+			a.Sure != c.sure || c.runs > 0 && len(a.Runs) != c.runs {
+			t.Errorf("%s: %s, holds %g, fails %g, sure %v, %d runs", c.name, a.Outcome, at(a.Holds), at(a.Fails),
+				a.Sure, len(a.Runs))
 			for i, r := range a.Runs {
 				t.Log(i, search.Next(terms, a.Runs[:i]).Why, r.Load)
 			}
@@ -222,7 +228,8 @@ func TestContrary(t *testing.T) {
 		}
 		add(want, map[float64]float64{16: 100, 32: 200}[want])
 	}
-	if a := search.Next(terms, runs).Answer; a == nil || a.Outcome != search.Contrary || a.Holds.Load != 8 || a.Fails.Load != 16 || a.Again.Load != 32 {
+	if a := search.Next(terms, runs).Answer; a == nil || a.Outcome != search.Contrary ||
+		a.Holds.Load != 8 || a.Fails.Load != 16 || a.Again.Load != 32 {
 		t.Errorf("%+v", a)
 	}
 }
@@ -237,7 +244,8 @@ func ExampleNext() {
 	}
 	var runs []search.Run
 	for {
-		step := search.Next(search.Terms{Low: 1, High: 512, Whole: true, Share: 0.98, Resolution: 0.05, Probes: 40}, runs)
+		step := search.Next(search.Terms{Low: 1, High: 512, Whole: true, Share: 0.98, Resolution: 0.05, Probes: 40},
+			runs)
 		if a := step.Answer; a != nil {
 			fmt.Println(a.Outcome, a.Holds.Load, a.Fails.Load, a.Sure)
 			return
@@ -282,7 +290,10 @@ func TestLook(t *testing.T) {
 		}
 	}
 	for _, d := range o.Runs {
-		for bad, want := range map[int64]search.State{d.Holds: search.Holds, d.Holds + 1: search.Undecided, d.Fails - 1: search.Undecided, d.Fails: search.Fails} {
+		for bad, want := range map[int64]search.State{
+			d.Holds: search.Holds, d.Holds + 1: search.Undecided,
+			d.Fails - 1: search.Undecided, d.Fails: search.Fails,
+		} {
 			y := stats.Tally{Hits: float64(d.Requests - bad), Of: float64(d.Requests)}
 			a := search.SoFar(terms, []search.Run{{Load: 1, Worst: y, Best: y, Own: search.Holds}})
 			if a.Loads[0].State != want || a.After[0] != want {

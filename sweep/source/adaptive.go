@@ -40,7 +40,8 @@ func (a *adapting) Next(sofar []decide.Outcome) (Decision, bool, error) {
 	}
 	if k := n % a.plan.Trials; k > 0 {
 		c := sofar[n-1].Run.Cell
-		return Decision{Run: a.plan.Iterated(c, trial(c), n), Why: fmt.Sprintf("run %d of %d of iteration %d", k+1, a.plan.Trials, n/a.plan.Trials), Standing: a.standing(sofar)}, true, nil
+		return Decision{Run: a.plan.Iterated(c, trial(c), n), Why: fmt.Sprintf("run %d of %d of iteration %d", k+1,
+			a.plan.Trials, n/a.plan.Trials), Standing: a.standing(sofar)}, true, nil
 	}
 	step := a.step(Iterations(a.plan, sofar))
 	if step.Ended != "" {
@@ -74,7 +75,8 @@ func (a *adapting) standing(sofar []decide.Outcome) string {
 		return "nothing is known yet; " + left
 	}
 	x := of[best[0]]
-	text := fmt.Sprintf("best so far %s: %s %s", x.Runs[0].Run.Cell.Short(), a.plan.Adaptive.Objectives[0].Metric, words.Number(x.Tiers[0].Goals[0]))
+	text := fmt.Sprintf("best so far %s: %s %s", x.Runs[0].Run.Cell.Short(), a.plan.Adaptive.Objectives[0].Metric,
+		words.Number(x.Tiers[0].Goals[0]))
 	if !x.Tiers[0].Feasible {
 		text += ", which misses a limit"
 	}

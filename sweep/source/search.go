@@ -46,7 +46,8 @@ func (s *searching) probes(sofar []decide.Outcome) []search.Run {
 		o := &sofar[i]
 		p := s.prober.Probe(o)
 		runs = append(runs, search.Run{
-			Load: o.Run.Cell.Load(), Worst: p.Worst, Best: p.Best, Own: states[p.Own], Rate: known(p.Rate), Latency: known(p.Latency), Unfit: p.Unfit, Died: o.Gone, Took: o.Took,
+			Load: o.Run.Cell.Load(), Worst: p.Worst, Best: p.Best, Own: states[p.Own], Rate: known(p.Rate),
+			Latency: known(p.Latency), Unfit: p.Unfit, Died: o.Gone, Took: o.Took,
 		})
 	}
 	return runs
@@ -60,7 +61,10 @@ func known(v float64) float64 {
 	return 0
 }
 
-var states = map[decide.State]search.State{decide.Held: search.Holds, decide.Missed: search.Fails, decide.Undecided: search.Undecided}
+var states = map[decide.State]search.State{
+	decide.Held: search.Holds, decide.Missed: search.Fails,
+	decide.Undecided: search.Undecided,
+}
 
 // Found is what the outcomes of a plan's search show, also where it was stopped before
 // its end; nil for a plan without a search.
@@ -76,7 +80,8 @@ func Found(plan *sweep.Plan, outcomes []decide.Outcome) *search.Answer {
 func Terms(plan *sweep.Plan) search.Terms {
 	s := plan.Experiment.Search
 	t := search.Terms{
-		Find: search.Find(s.Find), Low: s.Range[0], High: s.Range[1], Whole: sweep.AxisNamed(plan.Searched().Name).Whole,
+		Find: search.Find(s.Find), Low: s.Range[0], High: s.Range[1],
+		Whole: sweep.AxisNamed(plan.Searched().Name).Whole,
 		Share: s.Share, Resolution: s.Resolution, Probes: s.Budget.Probes,
 	}
 	if s.Budget.Time != nil {

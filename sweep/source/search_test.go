@@ -24,7 +24,10 @@ func searchPlan(t *testing.T, change func(*schema.Search)) *sweep.Plan {
 	t.Helper()
 	d := sweeptest.Grid(1, sweeptest.Axis(sweeptest.Concurrency, "concurrency", 1))
 	d.SLOs = map[string]float64{metrics.TimeToFirstToken: 500}
-	d.Head.Search = &schema.Search{Path: "concurrency", Range: []float64{1, 64}, Share: 0.95, Resolution: 0.01, Budget: schema.SearchBudget{Probes: 40}}
+	d.Head.Search = &schema.Search{
+		Path: "concurrency", Range: []float64{1, 64}, Share: 0.95,
+		Resolution: 0.01, Budget: schema.SearchBudget{Probes: 40},
+	}
 	if change != nil {
 		change(d.Head.Search)
 	}
@@ -86,7 +89,8 @@ func TestSearch(t *testing.T) {
 		if diff := cmp.Diff(first, steps); diff != "" || again.Hash != p.Hash {
 			t.Errorf("replayed (-first +again):\n%s", diff)
 		}
-		if diff := cmp.Diff(a.Loads, source.Found(again, replayed).Loads, cmp.AllowUnexported(search.Load{})); diff != "" {
+		if diff := cmp.Diff(a.Loads, source.Found(again, replayed).Loads,
+			cmp.AllowUnexported(search.Load{})); diff != "" {
 			t.Errorf("loads (-first +again):\n%s", diff)
 		}
 	}
@@ -104,7 +108,8 @@ func TestSearchReadsRuns(t *testing.T) {
 		refused bool
 	}{
 		"too slow a client": {spoil: func(o *decide.Outcome) {
-			o.Apart, o.Taints = validity.Invalid, validity.Taints{"x": {Check: validity.Lateness, Level: validity.Wrong}}
+			o.Apart, o.Taints = validity.Invalid,
+				validity.Taints{"x": {Check: validity.Lateness, Level: validity.Wrong}}
 		}, want: search.ClientLost, at: 16},
 		"gone": {spoil: func(o *decide.Outcome) { o.Err, o.Gone = "the server was gone", true }, want: search.ServerLost, at: 16},
 		"backlog": {spoil: func(o *decide.Outcome) {
@@ -127,7 +132,8 @@ func TestSearchReadsRuns(t *testing.T) {
 			return o
 		})
 		a := source.Found(p, outcomes)
-		if a.Outcome != c.want || a.At != c.at || c.want == search.Bracketed && (a.Holds.Load != 13 || a.Fails.Load != 14) || a.Holds == nil {
+		if a.Outcome != c.want || a.At != c.at || c.want == search.Bracketed &&
+			(a.Holds.Load != 13 || a.Fails.Load != 14) || a.Holds == nil {
 			t.Errorf("%s: %s at %g, holds %v, fails %v", name, a.Outcome, a.At, a.Holds, a.Fails)
 		}
 	}
@@ -163,7 +169,10 @@ func TestSearchRefused(t *testing.T) {
 		d := sweeptest.Grid(1, sweeptest.Axis(sweeptest.Concurrency, "concurrency", 1))
 		d.Phases = []schema.Phase{{Name: "profiling", Type: "concurrency", Requests: 10}}
 		d.SLOs = map[string]float64{metrics.TimeToFirstToken: 500}
-		d.Head.Search = &schema.Search{Path: "concurrency", Range: []float64{1, 64}, Share: 0.5, Resolution: 0.05, Budget: schema.SearchBudget{Probes: 40}}
+		d.Head.Search = &schema.Search{
+			Path: "concurrency", Range: []float64{1, 64}, Share: 0.5,
+			Resolution: 0.05, Budget: schema.SearchBudget{Probes: 40},
+		}
 		change(d)
 		if _, err := sweep.Expand(d); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

@@ -20,7 +20,10 @@ import (
 func outcome(run sweep.Run, ms float64) decide.Outcome {
 	s := metrics.Blank(metrics.RequestLatency, "ms")
 	s.Avg, s.Count = ms, 100
-	return decide.Outcome{Run: run, Verdict: validity.Valid, OK: 100, Summaries: []metrics.Summary{{Window: decide.Full, Stats: []metrics.Stat{s}}}}
+	return decide.Outcome{
+		Run: run, Verdict: validity.Valid, OK: 100,
+		Summaries: []metrics.Summary{{Window: decide.Full, Stats: []metrics.Stat{s}}},
+	}
 }
 
 // carryOut asks a source to its end; of each run that is not spared measure says what
@@ -53,12 +56,14 @@ func TestMatrix(t *testing.T) {
 	d := sweeptest.Grid(3, sweeptest.Axis(sweeptest.Concurrency, "concurrency", 1, 2))
 	d.Head.MultiRun.Sentinel = true
 	p := sweeptest.Expand(t, d)
-	_, outcomes := carryOut(source.Of(p), func(r sweep.Run) decide.Outcome { return decide.Outcome{Run: r, Err: "down"} })
+	_, outcomes := carryOut(source.Of(p),
+		func(r sweep.Run) decide.Outcome { return decide.Outcome{Run: r, Err: "down"} })
 	var got []sweep.Run
 	for _, o := range outcomes {
 		got = append(got, o.Run)
 	}
-	if diff := cmp.Diff(p.Runs, got, cmp.Comparer(func(a, b sweep.Run) bool { return a == b })); diff != "" || len(got) != 9 {
+	if diff := cmp.Diff(p.Runs, got, cmp.Comparer(func(a, b sweep.Run) bool { return a == b })); diff != "" ||
+		len(got) != 9 {
 		t.Errorf("%d runs (-plan +source):\n%s", len(got), diff)
 	}
 }
@@ -73,7 +78,10 @@ func TestEnoughTrials(t *testing.T) {
 	for range 60 {
 		d := sweeptest.Grid(2+rng.IntN(8), sweeptest.Axis(sweeptest.Concurrency, "concurrency", 1, 2, 4))
 		d.Head.MultiRun.Sentinel = rng.IntN(2) == 0
-		d.Head.MultiRun.Convergence = &schema.Convergence{Metric: metrics.RequestLatency, Stat: "avg", Mode: decide.BySpread, MinRuns: 2 + rng.IntN(3)}
+		d.Head.MultiRun.Convergence = &schema.Convergence{
+			Metric: metrics.RequestLatency, Stat: "avg",
+			Mode: decide.BySpread, MinRuns: 2 + rng.IntN(3),
+		}
 		p := sweeptest.Expand(t, d)
 		want, outcomes := carryOut(source.Of(p), func(r sweep.Run) decide.Outcome {
 			if rng.IntN(10) == 0 {
@@ -88,12 +96,14 @@ func TestEnoughTrials(t *testing.T) {
 			run := p.Runs[i]
 			var cell []*decide.Outcome
 			for k := range outcomes {
-				if o := &outcomes[k]; o.Run.Cell == run.Cell && o.Run.Sentinel == 0 && slices.IndexFunc(want, func(s step) bool { return s.Run == o.Run.ID }) < i {
+				if o := &outcomes[k]; o.Run.Cell == run.Cell && o.Run.Sentinel == 0 &&
+					slices.IndexFunc(want, func(s step) bool { return s.Run == o.Run.ID }) < i {
 					cell = append(cell, o)
 				}
 			}
 			stop, enough := decide.Enough(p, cell)
-			if enough = enough && run.Sentinel == 0; s.Run != run.ID || s.Spared != enough || enough && s.Why != stop.Why {
+			if enough = enough && run.Sentinel == 0; s.Run != run.ID || s.Spared != enough || enough &&
+				s.Why != stop.Why {
 				t.Errorf("run %d: %+v; enough: %v, %q", i, s, enough, stop.Why)
 			}
 			if s.Spared {

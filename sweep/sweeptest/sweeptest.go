@@ -44,7 +44,10 @@ func (d *Document) Resolve(point []schema.Assignment) (*schema.Resolved, error) 
 		}
 	}
 	endpoint := map[string]any{"type": "chat", "api_key": fmt.Sprintf("***%d", d.Resolved), "label": "as written"}
-	body := map[string]any{"endpoint": endpoint, "artifacts": map[string]any{"dir": fmt.Sprintf("results/%d", d.Resolved)}}
+	body := map[string]any{
+		"endpoint":  endpoint,
+		"artifacts": map[string]any{"dir": fmt.Sprintf("results/%d", d.Resolved)},
+	}
 	out := &schema.Resolved{}
 	out.Benchmark.Phases = append(out.Benchmark.Phases, d.Phases...)
 	out.Benchmark.SLOs = d.SLOs
@@ -108,8 +111,14 @@ func Axis(path, name string, values ...any) schema.Axis {
 // Grid is an experiment over axes with a number of trials.
 func Grid(trials int, axes ...schema.Axis) *Document {
 	return &Document{
-		Head: schema.Experiment{MultiRun: schema.MultiRun{NumRuns: trials, Seeds: sweep.Fixed, SetConsistentSeed: true, DisableWarmupAfterFirst: true, ConfidenceLevel: .95}},
-		Kind: schema.Sweep{Type: "grid", Axes: axes, Order: "alphabetical", Ruled: map[string]bool{"disable_warmup_after_first": true}},
+		Head: schema.Experiment{MultiRun: schema.MultiRun{
+			NumRuns: trials, Seeds: sweep.Fixed, SetConsistentSeed: true,
+			DisableWarmupAfterFirst: true, ConfidenceLevel: .95,
+		}},
+		Kind: schema.Sweep{
+			Type: "grid", Axes: axes, Order: "alphabetical",
+			Ruled: map[string]bool{"disable_warmup_after_first": true},
+		},
 	}
 }
 

@@ -113,7 +113,10 @@ func example(file, work string) (*answered, error) {
 func legible(d *chart.Data) error {
 	for _, r := range chart.Catalogue() {
 		for _, c := range r.All(d) {
-			for _, size := range []draw.Size{draw.SizeOf(c), draw.SizeIn(page.Narrow, c), draw.SizeIn(page.Half, c), draw.SizeIn(page.Broad, c)} {
+			for _, size := range []draw.Size{
+				draw.SizeOf(c), draw.SizeIn(page.Narrow, c), draw.SizeIn(page.Half, c),
+				draw.SizeIn(page.Broad, c),
+			} {
 				if found := draw.Overlaps(c, size); len(found) > 0 {
 					return fmt.Errorf("chart %s, %.0f pixels wide: %s", c.ID, size.W, strings.Join(found, "; "))
 				}

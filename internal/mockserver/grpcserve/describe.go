@@ -34,7 +34,10 @@ const (
 )
 
 func one(number int32, name string, t fieldType) *field {
-	return &field{Name: &name, Number: &number, Type: &t, Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()}
+	return &field{
+		Name: &name, Number: &number, Type: &t,
+		Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
+	}
 }
 
 func many(f *field) *field {
@@ -66,7 +69,9 @@ func method(name, in, out string, streams bool) *descriptorpb.MethodDescriptorPr
 	return &descriptorpb.MethodDescriptorProto{Name: &name, InputType: &in, OutputType: &out, ServerStreaming: &streams}
 }
 
-func file(name, pkg, service string, messages []*descriptorpb.DescriptorProto, methods ...*descriptorpb.MethodDescriptorProto) *descriptorpb.FileDescriptorProto {
+func file(
+	name, pkg, service string, messages []*descriptorpb.DescriptorProto, methods ...*descriptorpb.MethodDescriptorProto,
+) *descriptorpb.FileDescriptorProto {
 	return &descriptorpb.FileDescriptorProto{
 		Name: &name, Package: &pkg, Syntax: proto.String("proto3"), MessageType: messages,
 		Service: []*descriptorpb.ServiceDescriptorProto{{Name: &service, Method: methods}},
@@ -85,20 +90,29 @@ func described() (*protoregistry.Files, error) {
 		return withParameters(4, message(name, one(1, "name", isString), one(2, "datatype", isString),
 			many(one(3, "shape", isInt64)), of(5, "contents", ".inference.InferTensorContents")))
 	}
-	contents := message("InferTensorContents", many(one(1, "bool_contents", isBool)), many(one(2, "int_contents", isInt32)),
-		many(one(3, "int64_contents", isInt64)), many(one(4, "uint_contents", isUint32)), many(one(5, "uint64_contents", isUint64)),
-		many(one(6, "fp32_contents", isFloat)), many(one(7, "fp64_contents", isDouble)), many(one(8, "bytes_contents", isBytes)))
+	contents := message("InferTensorContents", many(one(1, "bool_contents", isBool)),
+		many(one(2, "int_contents", isInt32)),
+		many(one(3, "int64_contents", isInt64)), many(one(4, "uint_contents", isUint32)),
+		many(one(5, "uint64_contents", isUint64)),
+		many(one(6, "fp32_contents", isFloat)), many(one(7, "fp64_contents", isDouble)),
+		many(one(8, "bytes_contents", isBytes)))
 	infer := file("grpc_service.proto", "inference", "GRPCInferenceService", []*descriptorpb.DescriptorProto{
 		message("ServerLiveRequest"), message("ServerLiveResponse", one(1, "live", isBool)),
 		message("ServerReadyRequest"), message("ServerReadyResponse", one(1, "ready", isBool)),
-		message("ModelReadyRequest", one(1, "name", isString), one(2, "version", isString)), message("ModelReadyResponse", one(1, "ready", isBool)),
+		message("ModelReadyRequest", one(1, "name", isString), one(2, "version", isString)),
+		message("ModelReadyResponse", one(1, "ready", isBool)),
 		parameter, contents, tensor("InferInputTensor"), tensor("InferOutputTensor"),
 		withParameters(2, message("InferRequestedOutputTensor", one(1, "name", isString))),
-		withParameters(4, message("ModelInferRequest", one(1, "model_name", isString), one(2, "model_version", isString), one(3, "id", isString),
-			many(of(5, "inputs", ".inference.InferInputTensor")), many(of(6, "outputs", ".inference.InferRequestedOutputTensor")), many(one(7, "raw_input_contents", isBytes)))),
-		withParameters(4, message("ModelInferResponse", one(1, "model_name", isString), one(2, "model_version", isString), one(3, "id", isString),
+		withParameters(4, message("ModelInferRequest", one(1, "model_name", isString),
+			one(2, "model_version", isString), one(3, "id", isString),
+			many(of(5, "inputs", ".inference.InferInputTensor")),
+			many(of(6, "outputs", ".inference.InferRequestedOutputTensor")),
+			many(one(7, "raw_input_contents", isBytes)))),
+		withParameters(4, message("ModelInferResponse", one(1, "model_name", isString),
+			one(2, "model_version", isString), one(3, "id", isString),
 			many(of(5, "outputs", ".inference.InferOutputTensor")), many(one(6, "raw_output_contents", isBytes)))),
-		message("ModelStreamInferResponse", one(1, "error_message", isString), of(2, "infer_response", ".inference.ModelInferResponse")),
+		message("ModelStreamInferResponse", one(1, "error_message", isString),
+			of(2, "infer_response", ".inference.ModelInferResponse")),
 	},
 		method("ServerLive", ".inference.ServerLiveRequest", ".inference.ServerLiveResponse", false),
 		method("ServerReady", ".inference.ServerReadyRequest", ".inference.ServerReadyResponse", false),
@@ -110,7 +124,8 @@ func described() (*protoregistry.Files, error) {
 		message("Prompt", one(1, "prompt", isString), one(2, "max_tokens", isInt32)),
 		message("Piece", one(1, "token", isString), one(2, "finished", isBool)),
 	},
-		method("Complete", ".aiperf.v1.Prompt", ".aiperf.v1.Piece", false), method("Generate", ".aiperf.v1.Prompt", ".aiperf.v1.Piece", true))
+		method("Complete", ".aiperf.v1.Prompt", ".aiperf.v1.Piece", false),
+		method("Generate", ".aiperf.v1.Prompt", ".aiperf.v1.Piece", true))
 	return protodesc.NewFiles(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{infer, text}})
 }
 

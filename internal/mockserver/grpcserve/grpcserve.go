@@ -59,7 +59,8 @@ func New(ask Ask) (*Server, error) {
 		return nil, fmt.Errorf("gRPC: %w", err)
 	}
 	s := &Server{ask: ask, in: make(chan net.Conn), done: make(chan struct{})}
-	s.grpc = grpc.NewServer(grpc.ForceServerCodecV2(codec{encoding.GetCodecV2(protocodec.Name)}), grpc.MaxRecvMsgSize(maxMessage), grpc.WaitForHandlers(true), grpc.UnknownServiceHandler(s.handle))
+	s.grpc = grpc.NewServer(grpc.ForceServerCodecV2(codec{encoding.GetCodecV2(protocodec.Name)}),
+		grpc.MaxRecvMsgSize(maxMessage), grpc.WaitForHandlers(true), grpc.UnknownServiceHandler(s.handle))
 	known := reflection.ServerOptions{Services: offered{}, DescriptorResolver: files}
 	reflectionpb.RegisterServerReflectionServer(s.grpc, reflection.NewServerV1(known))
 	reflectionalpha.RegisterServerReflectionServer(s.grpc, reflection.NewServer(known))
@@ -216,7 +217,8 @@ func openText(stream bool, in []byte) (*call, error) {
 			return nil, err
 		}
 		b := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), chunk.Text)
-		return protowire.AppendVarint(protowire.AppendTag(b, 2, protowire.VarintType), protowire.EncodeBool(chunk.Finish != "")), nil
+		return protowire.AppendVarint(protowire.AppendTag(b, 2, protowire.VarintType),
+			protowire.EncodeBool(chunk.Finish != "")), nil
 	}
 	return &call{path: "/", body: body, stream: stream, encode: encode}, err
 }
@@ -342,8 +344,10 @@ func (a *answer) send(stream grpc.ServerStream) error {
 
 // grpcCodes say what HTTP statuses say.
 var grpcCodes = map[int]codes.Code{
-	400: codes.InvalidArgument, 401: codes.Unauthenticated, 403: codes.PermissionDenied, 404: codes.NotFound, 409: codes.Aborted,
-	413: codes.ResourceExhausted, 429: codes.ResourceExhausted, 501: codes.Unimplemented, 503: codes.Unavailable, 504: codes.DeadlineExceeded,
+	400: codes.InvalidArgument, 401: codes.Unauthenticated, 403: codes.PermissionDenied, 404: codes.NotFound,
+	409: codes.Aborted,
+	413: codes.ResourceExhausted, 429: codes.ResourceExhausted, 501: codes.Unimplemented,
+	503: codes.Unavailable, 504: codes.DeadlineExceeded,
 }
 
 // status is how the call ends when the answer has come, as far as it did.

@@ -97,7 +97,8 @@ func withoutTitle(list []Request) (title, rest []Request) {
 		if q.Place == first.Place || len(q.Hashes) == 0 {
 			continue
 		}
-		if q.Hashes[0] == first.Hashes[0] || first.Out > titleTokens && slices.ContainsFunc(q.Hashes, func(h uint64) bool { return own[h] }) {
+		if q.Hashes[0] == first.Hashes[0] || first.Out > titleTokens &&
+			slices.ContainsFunc(q.Hashes, func(h uint64) bool { return own[h] }) {
 			return nil, list
 		}
 	}
@@ -220,7 +221,8 @@ func (s *splitting) continuation(tail Request, forks []int) int {
 			gap > longestSeam && float64(c.depth) < leastOverlap*float64(len(tail.Hashes)) {
 			continue
 		}
-		if best < 0 || c.depth > s.chains[best].depth || c.depth == s.chains[best].depth && first.T < s.chains[best].list[0].T {
+		if best < 0 || c.depth > s.chains[best].depth || c.depth == s.chains[best].depth &&
+			first.T < s.chains[best].list[0].T {
 			best = i
 		}
 	}

@@ -33,7 +33,9 @@ type Message struct{ Role, Content string }
 // lines hold what is new. render writes messages as the model reads them; the
 // texts themselves leave no trace in the rows but equal names of equal
 // prefixes, which begin at 0 in the order of appearance. It ends with ctx.
-func Anonymize(ctx context.Context, path string, tok tokenizer.Tokenizer, block int, render func([]Message) (string, error)) ([]trace.Row, error) {
+func Anonymize(
+	ctx context.Context, path string, tok tokenizer.Tokenizer, block int, render func([]Message) (string, error),
+) ([]trace.Row, error) {
 	var rows []trace.Row
 	var names trace.Names
 	histories := map[string][]Message{}
@@ -51,7 +53,10 @@ func Anonymize(ctx context.Context, path string, tok tokenizer.Tokenizer, block 
 			return fmt.Errorf("%s: %w", rec.Place, err)
 		}
 		ids := tok.Encode(nil, text)
-		row := trace.Row{Session: line.session, In: int64(len(ids)), Out: int64(max(1, tok.Count(line.output))), Blocks: prefixNames(&names, ids, block)}
+		row := trace.Row{
+			Session: line.session, In: int64(len(ids)), Out: int64(max(1, tok.Count(line.output))),
+			Blocks: prefixNames(&names, ids, block),
+		}
 		if err := tokenizer.Err(tok); err != nil {
 			return fmt.Errorf("%s: tokenizer %s: %w", rec.Place, tok.Name(), err)
 		}

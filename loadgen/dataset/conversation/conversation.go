@@ -63,13 +63,15 @@ type Turn struct {
 	Images    []Media
 	Audios    []Media
 	Videos    []Media
-	Role      string          // "" means user
-	Model     string          // "" means one of the experiment's models
-	MaxTokens int64           // output tokens asked for; 0 means not said
-	ISL       int64           // tokens of all texts joined with one space; 0 means not counted yet
-	Context   string          // a user message that opens the conversation, ahead of its history; the same in every turn
-	Answer    string          // the recorded answer: it enters the history in place of the server's; "" for none
-	Messages  json.RawMessage // the whole list of messages as recorded: it replaces history, system prompt, context and texts
+	Role      string // "" means user
+	Model     string // "" means one of the experiment's models
+	MaxTokens int64  // output tokens asked for; 0 means not said
+	ISL       int64  // tokens of all texts joined with one space; 0 means not counted yet
+	// a user message that opens the conversation, ahead of its history; the same in every turn
+	Context string
+	Answer  string // the recorded answer: it enters the history in place of the server's; "" for none
+	// the whole list of messages as recorded: it replaces history, system prompt, context and texts
+	Messages  json.RawMessage
 	Tools     json.RawMessage // tool definitions that go with this and later turns
 	Delay     time.Duration   // think time after the previous answer
 	Timestamp *time.Duration  // when a trace sent it, since the trace's zero
@@ -90,7 +92,8 @@ type Start struct {
 	ID           string
 	Conversation *Conversation `json:"-"`          // the one called ID
 	Inherits     bool          `json:",omitempty"` // it goes on from the history of the one that starts it
-	JoinAt       int           `json:",omitempty"` // the turn of that one that waits until this one is over; 0: none does
+	// the turn of that one that waits until this one is over; 0: none does
+	JoinAt int `json:",omitempty"`
 }
 
 // Think says how delays are drawn: log-normal about the delay that a turn says,
@@ -189,9 +192,11 @@ func OfItem(it media.Item) Media {
 // kinds are the media types that browsers and APIs know by other names than
 // kind/format.
 var kinds = map[string]string{
-	"png": "image/png", "jpeg": "image/jpeg", "jpg": "image/jpeg", "webp": "image/webp", "gif": "image/gif", "bmp": "image/bmp",
+	"png": "image/png", "jpeg": "image/jpeg", "jpg": "image/jpeg", "webp": "image/webp", "gif": "image/gif",
+	"bmp": "image/bmp",
 	"wav": "audio/wav", "mp3": "audio/mpeg", "flac": "audio/flac", "ogg": "audio/ogg", "m4a": "audio/mp4",
-	"mp4": "video/mp4", "webm": "video/webm", "mov": "video/quicktime", "avi": "video/x-msvideo", "mkv": "video/x-matroska",
+	"mp4": "video/mp4", "webm": "video/webm", "mov": "video/quicktime", "avi": "video/x-msvideo",
+	"mkv": "video/x-matroska",
 }
 
 // Words are all texts of a turn, in the order in which they are counted.
@@ -208,7 +213,8 @@ var mediaParts = [][]byte{[]byte(`"image_url"`), []byte(`"input_audio"`), []byte
 // HasMedia tells whether a turn has an image, a sound or a video.
 func (c *Conversation) HasMedia() bool {
 	return slices.ContainsFunc(c.Turns, func(t Turn) bool {
-		return len(t.Images)+len(t.Audios)+len(t.Videos) > 0 || slices.ContainsFunc(mediaParts, func(part []byte) bool { return bytes.Contains(t.Messages, part) })
+		return len(t.Images)+len(t.Audios)+len(t.Videos) > 0 ||
+			slices.ContainsFunc(mediaParts, func(part []byte) bool { return bytes.Contains(t.Messages, part) })
 	})
 }
 

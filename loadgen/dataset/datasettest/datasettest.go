@@ -39,7 +39,10 @@ func Conversations(t testing.TB, turns ...int) *dataset.Set {
 // Inline is a set of records of a format, as an experiment may hold them itself.
 func Inline(t testing.TB, format string, records []any) *dataset.Set {
 	t.Helper()
-	set, err := dataset.Open(schema.Dataset{Name: "main", Type: "file", Format: format, Records: Records(t, records...)}, Bytes{}, 1, "main")
+	set, err := dataset.Open(schema.Dataset{
+		Name: "main", Type: "file", Format: format,
+		Records: Records(t, records...),
+	}, Bytes{}, 1, "main")
 	if err != nil {
 		t.Fatalf("dataset.Open: %v", err)
 	}

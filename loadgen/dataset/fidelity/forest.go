@@ -13,7 +13,8 @@ import (
 type forest struct {
 	requests int // that the conversations have, each once
 	byID     map[string]*dataset.Conversation
-	silent   map[string]*dataset.Conversation // by what it starts: the one that sends nothing itself; nil where several do
+	// by what it starts: the one that sends nothing itself; nil where several do
+	silent   map[string]*dataset.Conversation
 	sessions map[string]*lived
 	order    []*lived
 }
@@ -28,7 +29,10 @@ type lived struct {
 }
 
 func newForest(all iter.Seq[*dataset.Conversation]) *forest {
-	f := &forest{byID: map[string]*dataset.Conversation{}, silent: map[string]*dataset.Conversation{}, sessions: map[string]*lived{}}
+	f := &forest{
+		byID: map[string]*dataset.Conversation{}, silent: map[string]*dataset.Conversation{},
+		sessions: map[string]*lived{},
+	}
 	for c := range all {
 		f.byID[c.ID] = c
 		for k := range c.Turns {

@@ -40,18 +40,25 @@ func TestReplayOfSessions(t *testing.T) {
 	set := open(t, schema.Dataset{Type: "file", Path: path, Format: "mooncake_trace"})
 	ms := time.Millisecond
 	replay := fidelity.New(set, true)
-	replay.Add(fidelity.Played{Conversation: "a", Turn: 0, Intended: 10 * ms, Ended: 40 * ms}, trace.Sent{At: 10 * ms, In: 100, Out: 5, Known: -1})
-	replay.Add(fidelity.Played{Conversation: "a", Turn: 1, Intended: 60 * ms, Ended: 70 * ms}, trace.Sent{At: 35 * ms, In: 135, Out: 4, Known: 100}) // early, with the history on top
-	replay.Add(fidelity.Played{Conversation: "b", Turn: 0, Intended: 60 * ms, Ended: 70 * ms}, trace.Sent{At: 90 * ms, In: 40, Out: 5, Known: -1})   // 30 ms late
-	replay.Add(fidelity.Played{Conversation: "b", Turn: 0, Intended: 0, Ended: 0}, trace.Sent{At: 500 * ms, In: 9, Out: 9, Known: -1})               // the second play is no part of it
-	replay.Add(fidelity.Played{Conversation: "c", Turn: 0, Intended: 0, Ended: 0}, trace.Sent{At: 500 * ms, In: 9, Out: 9, Known: -1})
+	replay.Add(fidelity.Played{Conversation: "a", Turn: 0, Intended: 10 * ms, Ended: 40 * ms},
+		trace.Sent{At: 10 * ms, In: 100, Out: 5, Known: -1})
+	replay.Add(fidelity.Played{Conversation: "a", Turn: 1, Intended: 60 * ms, Ended: 70 * ms},
+		trace.Sent{At: 35 * ms, In: 135, Out: 4, Known: 100}) // early, with the history on top
+	replay.Add(fidelity.Played{Conversation: "b", Turn: 0, Intended: 60 * ms, Ended: 70 * ms},
+		trace.Sent{At: 90 * ms, In: 40, Out: 5, Known: -1}) // 30 ms late
+	replay.Add(fidelity.Played{Conversation: "b", Turn: 0, Intended: 0, Ended: 0},
+		trace.Sent{At: 500 * ms, In: 9, Out: 9, Known: -1}) // the second play is no part of it
+	replay.Add(fidelity.Played{Conversation: "c", Turn: 0, Intended: 0, Ended: 0},
+		trace.Sent{At: 500 * ms, In: 9, Out: 9, Known: -1})
 	f := replay.Fidelity()
-	if f.Rows != 3 || f.Missing != 0 || f.Timed != 2 || f.OnTime != 0.5 || f.Dependencies != 0 || f.InputLength != 1 || f.OutputLength != 14.0/15 || !math.IsNaN(f.Reached) || f.Score != 0 {
+	if f.Rows != 3 || f.Missing != 0 || f.Timed != 2 || f.OnTime != 0.5 || f.Dependencies != 0 || f.InputLength != 1 ||
+		f.OutputLength != 14.0/15 || !math.IsNaN(f.Reached) || f.Score != 0 {
 		t.Errorf("%+v", f)
 	}
 	if loose := fidelity.New(set, false); loose == nil {
 		t.Error("a trace without its schedule is no trace")
-	} else if loose.Add(fidelity.Played{Conversation: "b", Turn: 0, Intended: 0, Ended: 0}, trace.Sent{At: 500 * ms, In: 40, Out: 5, Known: -1}); loose.Fidelity().Timed != 0 {
+	} else if loose.Add(fidelity.Played{Conversation: "b", Turn: 0, Intended: 0, Ended: 0},
+		trace.Sent{At: 500 * ms, In: 40, Out: 5, Known: -1}); loose.Fidelity().Timed != 0 {
 		t.Error("without a schedule times are held against the trace")
 	}
 	plain := open(t, schema.Dataset{Name: "main", Type: "synthetic", Entries: 3})

@@ -34,7 +34,8 @@ func eachArrowRow(path string, file *os.File, f func(Record) error) (err error) 
 	}()
 	in, err := openArrow(file)
 	if err != nil {
-		return diag.Errorf("%s: not a sound Arrow file", path).Try("was it copied completely? the list of its rows, at its end, is missing or damaged")
+		return diag.Errorf("%s: not a sound Arrow file",
+			path).Try("was it copied completely? the list of its rows, at its end, is missing or damaged")
 	}
 	at := 0
 	for {

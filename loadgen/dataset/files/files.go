@@ -166,7 +166,10 @@ const (
 )
 
 // kindWords are files that are read as a whole, in words; JSON lines are not.
-var kindWords = map[int]string{jsonDocument: "a JSON document", csvTable: "a CSV table", tsvTable: "a TSV table", parquetFile: "a Parquet file", arrowFile: "an Arrow file"}
+var kindWords = map[int]string{
+	jsonDocument: "a JSON document", csvTable: "a CSV table", tsvTable: "a TSV table",
+	parquetFile: "a Parquet file", arrowFile: "an Arrow file",
+}
 
 // Whole is the size of a file that cannot be read line by line, in bytes, and
 // what it is; 0 for JSON lines and for what is no file.
@@ -195,7 +198,8 @@ type opened struct {
 
 // archives are ways to pack files that are not read, by their first bytes.
 var archives = map[string]string{
-	"PK\x03\x04": "ZIP", "PK\x05\x06": "ZIP", "\x28\xb5\x2f\xfd": "zstd", "BZh": "bzip2", "\xfd7zXZ\x00": "xz", "7z\xbc\xaf\x27\x1c": "7z", "Rar!": "RAR",
+	"PK\x03\x04": "ZIP", "PK\x05\x06": "ZIP", "\x28\xb5\x2f\xfd": "zstd", "BZh": "bzip2",
+	"\xfd7zXZ\x00": "xz", "7z\xbc\xaf\x27\x1c": "7z", "Rar!": "RAR",
 }
 
 // archiveOf names the archive that a file begins like; "" for none.
@@ -240,10 +244,12 @@ func kindOf(path string, file *os.File) (k opened, err error) {
 		k.kind = tsvTable
 	case isDocument(name, k.in):
 		k.kind = jsonDocument
-	case (strings.HasSuffix(name, ".arrow") || strings.HasSuffix(name, ".ipc")) && !k.gzip && !bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\ufeff"), []byte("{")):
+	case (strings.HasSuffix(name, ".arrow") || strings.HasSuffix(name, ".ipc")) && !k.gzip &&
+		!bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\ufeff"), []byte("{")):
 		return k, diag.Errorf("%s: is not an Arrow file: it begins neither as a file nor as a stream of Arrow", path).
 			Try("was it copied completely? Arrow and Parquet files, CSV and TSV tables, JSON and JSON lines are read")
-	case strings.HasSuffix(name, ".parquet") && !k.gzip && !bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\ufeff"), []byte("{")):
+	case strings.HasSuffix(name, ".parquet") && !k.gzip && !bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\ufeff"),
+		[]byte("{")):
 		return k, diag.Errorf("%s: is not a Parquet file: it does not begin with PAR1", path).
 			Try("was it copied completely? Parquet and Arrow files, CSV and TSV tables, JSON and JSON lines are read")
 	}
@@ -361,7 +367,8 @@ func documentError(path, record string, d *json.Decoder, lines *lineEnds, err er
 	}
 	rest, _ := io.ReadAll(d.Buffered()) // of the decoder's own memory
 	at := len(rest) - len(bytes.TrimLeft(rest, ", \t\r\n"))
-	if errors.As(json.NewDecoder(bytes.NewReader(rest[at:])).Decode(new(json.RawMessage)), &syntax) { // else it is wrong where it begins
+	// else it is wrong where it begins
+	if errors.As(json.NewDecoder(bytes.NewReader(rest[at:])).Decode(new(json.RawMessage)), &syntax) {
 		at = min(at+max(int(syntax.Offset)-1, 0), len(rest))
 	}
 	place := path + lines.place(d.InputOffset()+int64(at), bytes.Count(rest[at:], []byte{'\n'}))
@@ -369,7 +376,8 @@ func documentError(path, record string, d *json.Decoder, lines *lineEnds, err er
 	switch {
 	case bytes.HasPrefix(wrong, []byte("/")) || bytes.HasPrefix(wrong, []byte("#")):
 		return diag.Errorf("%s: JSON has no comments", place).Try("take it out")
-	case len(wrong) > 0 && bytes.IndexByte([]byte(`"{[`), wrong[0]) >= 0 && (len(before) == 0 || bytes.IndexByte([]byte(`]}`), before[len(before)-1]) >= 0):
+	case len(wrong) > 0 && bytes.IndexByte([]byte(`"{[`), wrong[0]) >= 0 &&
+		(len(before) == 0 || bytes.IndexByte([]byte(`]}`), before[len(before)-1]) >= 0):
 		return diag.Errorf("%s: no comma between two values", place).Try("write one before this")
 	}
 	return fmt.Errorf("%s: not JSON: %w", place, syntax)

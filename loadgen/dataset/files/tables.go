@@ -72,7 +72,8 @@ func csvError(path string, err error, columns int) error {
 	case !errors.As(err, &at):
 		return fmt.Errorf("%s: %w", path, err)
 	case errors.Is(err, csv.ErrFieldCount):
-		return fmt.Errorf("%s:%d: the row does not have as many cells as the first line has names (%d)", path, at.Line, columns)
+		return fmt.Errorf("%s:%d: the row does not have as many cells as the first line has names (%d)", path, at.Line,
+			columns)
 	}
 	return fmt.Errorf("%s:%d: %w", path, at.Line, at.Err)
 }
@@ -102,7 +103,8 @@ func eachParquetRow(path string, file *os.File, f func(Record) (err error)) (err
 	}()
 	table, err := parquet.OpenFile(file, st.Size())
 	if err != nil {
-		return diag.Errorf("%s: not a sound Parquet file", path).Try("was it copied completely? the list of its rows, at its end, is missing or damaged")
+		return diag.Errorf("%s: not a sound Parquet file",
+			path).Try("was it copied completely? the list of its rows, at its end, is missing or damaged")
 	}
 	rows := parquet.NewGenericReader[any](table, table.Schema())
 	defer rows.Close()

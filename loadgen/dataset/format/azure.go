@@ -11,7 +11,8 @@ import (
 
 // azure records arrivals and lengths, and nothing of what was said.
 var azure = Format{
-	Name: "azure_trace", Doc: "a row of Azure's LLM inference traces: date and time, context and generated tokens", Trace: true, Block: 512,
+	Name: "azure_trace", Doc: "a row of Azure's LLM inference traces: date and time, context and generated tokens",
+	Trace: true, Block: 512,
 	Sampling: "sequential", Settings: replaying, fits: hasAll("TIMESTAMP", "ContextTokens", "GeneratedTokens"),
 	decoder: func(d *draft) decoder { return &azureRows{traceRows: newTraceRows(d)} },
 }
@@ -39,7 +40,10 @@ func (r *azureRows) read(rec files.Record) error {
 }
 
 // layouts are how date and time are written in traces.
-var layouts = []string{"2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", time.RFC3339Nano, "2006-01-02T15:04:05.999999999"}
+var layouts = []string{
+	"2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00",
+	time.RFC3339Nano, "2006-01-02T15:04:05.999999999",
+}
 
 // since reads a date and time, or a number of s, counted from the first one of
 // the file.

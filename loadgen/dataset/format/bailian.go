@@ -15,8 +15,10 @@ import (
 // row holds the whole input, history included. Times are in seconds, blocks
 // have 16 tokens.
 var bailian = Format{
-	Name: "bailian_trace", Doc: "a request of Alibaba's Qwen traces, linked to the chat it follows", Trace: true, Block: 16, Complete: true,
-	Sampling: "sequential", Settings: replaying, fits: hasAll("chat_id", "parent_chat_id", "input_length", "output_length"),
+	Name: "bailian_trace", Doc: "a request of Alibaba's Qwen traces, linked to the chat it follows", Trace: true,
+	Block: 16, Complete: true,
+	Sampling: "sequential", Settings: replaying, fits: hasAll("chat_id", "parent_chat_id", "input_length",
+		"output_length"),
 	decoder: func(d *draft) decoder { return &bailianRows{traceRows: newTraceRows(d)} },
 }
 

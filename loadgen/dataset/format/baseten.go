@@ -17,10 +17,12 @@ import (
 // baseten is a completion that Baseten recorded, a row of a Parquet file: the
 // prompt is sent as it was, the output is held to its recorded length.
 var baseten = Format{
-	Name: "baseten_trace", Doc: "a completion recorded by Baseten: time, prompt, tokens", Trace: true, Block: 64, Complete: true, Sampling: "sequential",
-	Settings: append([]string{"omit_kv_hints", "force_min_tokens", "open_loop_replay", "open_loop_strict"}, replaying...),
-	fits:     hasAll("timestamp_start_unix_ms", "prompt", "input_tokens", "output_tokens"),
-	decoder:  func(d *draft) decoder { return &basetenRows{newTraceRows(d)} },
+	Name: "baseten_trace", Doc: "a completion recorded by Baseten: time, prompt, tokens", Trace: true,
+	Block: 64, Complete: true, Sampling: "sequential",
+	Settings: append([]string{"omit_kv_hints", "force_min_tokens", "open_loop_replay", "open_loop_strict"},
+		replaying...),
+	fits:    hasAll("timestamp_start_unix_ms", "prompt", "input_tokens", "output_tokens"),
+	decoder: func(d *draft) decoder { return &basetenRows{newTraceRows(d)} },
 }
 
 type basetenRows struct{ traceRows }

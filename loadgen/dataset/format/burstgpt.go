@@ -6,7 +6,8 @@ import (
 
 // burstGPT records arrivals and lengths, and nothing of what was said.
 var burstGPT = Format{
-	Name: "burst_gpt_trace", Doc: "a row of BurstGPT's CSV files: time in s, request and response tokens", Trace: true, Block: 512,
+	Name: "burst_gpt_trace", Doc: "a row of BurstGPT's CSV files: time in s, request and response tokens", Trace: true,
+	Block:    512,
 	Sampling: "sequential", Settings: replaying, fits: hasAll("Timestamp", "Request tokens", "Response tokens"),
 	decoder: func(d *draft) decoder { return &burstRows{newTraceRows(d)} },
 }

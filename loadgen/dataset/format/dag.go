@@ -18,7 +18,8 @@ import (
 // dagJSONL is a conversation of an agent whose turns are lists of messages
 // that are added to its history, and which may start other conversations.
 var dagJSONL = Format{
-	Name: "dag_jsonl", Doc: "an agent's conversation: turns of messages that may start other conversations", Sampling: "sequential",
+	Name: "dag_jsonl", Doc: "an agent's conversation: turns of messages that may start other conversations",
+	Sampling: "sequential",
 	Settings: []string{"turn_delay_ratio", "system_prompt", "system_prompt_file"}, fits: fitsDAG, Trees: true,
 	decoder: func(d *draft) decoder { return &dagLines{draft: d, byID: map[string]int{}} }, starts: startsDAG,
 }
@@ -306,7 +307,8 @@ func (r *dagLines) dagTurn(i, k int, line *dagLine) error {
 		return fmt.Errorf("delay: %g ms is out of range", t.Delay)
 	}
 	out := conversation.Turn{
-		Messages: t.Messages, Tools: t.Tools, Model: t.Model, Extra: t.Extra, Complete: line.ContextMode == withResponses,
+		Messages: t.Messages, Tools: t.Tools, Model: t.Model,
+		Extra: t.Extra, Complete: line.ContextMode == withResponses,
 		Delay: files.Scale(time.Millisecond, t.Delay),
 	}
 	if t.MaxTokens != nil {
@@ -327,7 +329,8 @@ func (r *dagLines) dagTurn(i, k int, line *dagLine) error {
 		join := k + 1
 		if s.JoinAt != nil {
 			if join = *s.JoinAt; join <= k || join >= len(line.Turns) {
-				return fmt.Errorf("spawns: join_at %d is not a later turn of the conversation (%d to %d)", join, k+1, len(line.Turns)-1)
+				return fmt.Errorf("spawns: join_at %d is not a later turn of the conversation (%d to %d)", join, k+1,
+					len(line.Turns)-1)
 			}
 		}
 		if join == len(line.Turns) {
@@ -423,7 +426,8 @@ func (r *dagLines) tie() error {
 				}
 				forkedAt[child] = at
 				if first := s.Conversation.Turns[0]; first.Complete || first.Silent {
-					return diag.Errorf("%s: %q is forked and has no use for a history (%s)", at, s.ID, map[bool]string{true: "context_mode " + withResponses, false: "orchestrator"}[first.Complete]).
+					return diag.Errorf("%s: %q is forked and has no use for a history (%s)", at, s.ID,
+						map[bool]string{true: "context_mode " + withResponses, false: "orchestrator"}[first.Complete]).
 						Try("spawn it")
 				}
 			}
@@ -447,13 +451,15 @@ func (r *dagLines) systemFirst(i int, forked bool) error {
 	c := &r.conversations[i]
 	for k := range c.Turns {
 		var list []struct{ Role string }
-		if !bytes.Contains(c.Turns[k].Messages, []byte(`"system"`)) || json.Unmarshal(c.Turns[k].Messages, &list) != nil {
+		if !bytes.Contains(c.Turns[k].Messages, []byte(`"system"`)) ||
+			json.Unmarshal(c.Turns[k].Messages, &list) != nil {
 			continue
 		}
 		for n, m := range list {
 			opens := k == 0 && !forked || c.Turns[k].Complete && n == 0
 			if m.Role == "system" && !opens {
-				return diag.Errorf("%s: turns[%d].messages[%d]: a system message that is not the first one sent", r.places[i], k, n).
+				return diag.Errorf("%s: turns[%d].messages[%d]: a system message that is not the first one sent",
+					r.places[i], k, n).
 					Try("chat templates read it at the beginning only")
 			}
 		}
@@ -492,7 +498,8 @@ func (r *dagLines) measureTrees() error {
 	for _, i := range slices.Backward(order) {
 		c := &r.conversations[i]
 		if c.Sum(); c.Requests() > maxTree {
-			return fmt.Errorf("%s: a play of %q is more than %d requests with all that it starts", r.places[i], c.ID, maxTree)
+			return fmt.Errorf("%s: a play of %q is more than %d requests with all that it starts", r.places[i], c.ID,
+				maxTree)
 		}
 	}
 	return nil

@@ -143,7 +143,8 @@ func detect(sample []files.Record) (Found, error) {
 			among, first = f.Name, bad
 		}
 		if bad == nil {
-			return found(f, sample, fmt.Sprintf("%s like it: %s", words.CountOf(len(sample), "record looks", "records look"), why)), nil
+			return found(f, sample, fmt.Sprintf("%s like it: %s",
+				words.CountOf(len(sample), "record looks", "records look"), why)), nil
 		}
 	}
 	if first != nil {
@@ -153,7 +154,8 @@ func detect(sample []files.Record) (Found, error) {
 		return Found{}, diag.Errorf("%s: %s", sample[0].Place, why).
 			Try("one of them is needed: with input_length, a prompt of that length is made")
 	}
-	return Found{}, diag.Errorf("%s: fields %s fit no known format (%s)", sample[0].Place, strings.Join(sample[0].Fields.Names(), ", "), known()).
+	return Found{}, diag.Errorf("%s: fields %s fit no known format (%s)", sample[0].Place,
+		strings.Join(sample[0].Fields.Names(), ", "), known()).
 		Try("single_turn has \"text\", multi_turn has \"turns\"; format says which it is")
 }
 
@@ -187,7 +189,8 @@ func found(f *Format, sample []files.Record, why string) Found {
 			if ok {
 				not = "it fits, too, but " + f.Name + " is tried first"
 			}
-			alike := other.Family != "" && slices.ContainsFunc(catalogue[:i], func(f *Format) bool { return f.Family == other.Family })
+			alike := other.Family != "" && slices.ContainsFunc(catalogue[:i],
+				func(f *Format) bool { return f.Family == other.Family })
 			out.Not = append(out.Not, Rejected{other.Name, not, alike})
 		}
 	}

@@ -76,7 +76,10 @@ func (r *dynamoRows) read(rec files.Record) error {
 		return nil
 	}
 	q := e.Request
-	row := trace.Row{In: q.InputTokens, Out: q.OutputTokens, Timed: true, At: time.Duration(q.ReceivedMS) * time.Millisecond}
+	row := trace.Row{
+		In: q.InputTokens, Out: q.OutputTokens, Timed: true,
+		At: time.Duration(q.ReceivedMS) * time.Millisecond,
+	}
 	if q.ReceivedMS == 0 {
 		row.At = time.Duration(e.UnixMS)*time.Millisecond - files.Scale(time.Millisecond, q.TotalMS)
 	}

@@ -11,7 +11,8 @@ import (
 // inputsJSON is the inputs.json of an earlier run: the bodies of a session in
 // their order.
 var inputsJSON = Format{
-	Name: "inputs_json", Doc: "a session of an earlier run's inputs.json with its request bodies", Complete: true, Verbatim: true,
+	Name: "inputs_json", Doc: "a session of an earlier run's inputs.json with its request bodies", Complete: true,
+	Verbatim: true,
 	Sampling: "sequential", fits: hasAll("session_id", "payloads"),
 	decoder: func(d *draft) decoder { return pastInputs{d} },
 }

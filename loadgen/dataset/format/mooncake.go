@@ -14,7 +14,8 @@ import (
 // of them: {"timestamp": ms, "input_length", "output_length", "hash_ids"}, or
 // in place of the length text_input, messages or payload.
 var mooncake = Format{
-	Name: "mooncake_trace", Doc: "a recorded request: time, lengths and hashes of its blocks, or its text, messages or body", Trace: true, Promotes: true, Block: 512,
+	Name: "mooncake_trace", Doc: "a recorded request: time, lengths and hashes of its blocks, or its text, messages or body",
+	Trace: true, Promotes: true, Block: 512,
 	Sampling: "sequential", Settings: replaying, fits: fitsMooncake,
 	decoder: func(d *draft) decoder { return &mooncakeRows{newTraceRows(d), map[string]bool{}} },
 }

@@ -25,8 +25,9 @@ import (
 // the conversation's system prompt, as does a "system" field.
 
 var multiTurn = Format{
-	Name: "multi_turn", Doc: "a conversation with its turns", Sampling: "sequential", Settings: conversational, Streams: true,
-	fits: has("turns"), decoder: func(d *draft) decoder { return newMultiTurns(d) },
+	Name: "multi_turn", Doc: "a conversation with its turns", Sampling: "sequential", Settings: conversational,
+	Streams: true,
+	fits:    has("turns"), decoder: func(d *draft) decoder { return newMultiTurns(d) },
 }
 
 // LargeFile is the size from which on a file of conversations is read while it
@@ -119,7 +120,8 @@ func (r *multiTurns) goesOn(id string) error {
 		return nil
 	}
 	return diag.Errorf("session %q goes on behind another one", id).
-		Try(fmt.Sprintf("a file of more than %d MiB is read while it is played: keep the lines of a session together", LargeFile>>20))
+		Try(fmt.Sprintf("a file of more than %d MiB is read while it is played: keep the lines of a session together",
+			LargeFile>>20))
 }
 
 func hashOfID(id string) uint64 {

@@ -41,14 +41,16 @@ func Published(
 	}
 	if r.most == 0 && s.Large {
 		r.most = conversation.DefaultEntries
-		r.note("%s: the first %d records are taken; entries (--num-dataset-entries) takes another number", s.Name, r.most)
+		r.note("%s: the first %d records are taken; entries (--num-dataset-entries) takes another number", s.Name,
+			r.most)
 	}
 	if err := r.each(ctx, func(f func(files.Record) error) error { return files.EachOf(at.Files, f) }); err != nil {
 		return nil, err
 	}
 	made := r.made()
 	if made.Empty() {
-		return nil, fmt.Errorf("%s: no record can be sent (%s left out)", s.Name, words.CountOf(r.skipped, "was", "were"))
+		return nil, fmt.Errorf("%s: no record can be sent (%s left out)",
+			s.Name, words.CountOf(r.skipped, "was", "were"))
 	}
 	origin := cmp.Or(s.Repo, s.Address)
 	if at.Commit != "" {
@@ -109,7 +111,8 @@ func (r *columns) wanted(f *files.Fields) (bool, error) {
 			column = "models"
 		}
 		if !f.Has(column) {
-			return false, fmt.Errorf("filters.%s: the data set has no such column; its columns are %s", name, strings.Join(f.Names(), ", "))
+			return false, fmt.Errorf("filters.%s: the data set has no such column; its columns are %s", name,
+				strings.Join(f.Names(), ", "))
 		}
 		var list []any
 		if json.Unmarshal(f.Value(column), &list) != nil {
@@ -120,7 +123,10 @@ func (r *columns) wanted(f *files.Fields) (bool, error) {
 			list = []any{one}
 		}
 		want := recordedModel(fmt.Sprint(r.cfg.Filters[name]))
-		if !slices.ContainsFunc(list, func(v any) bool { return strings.EqualFold(recordedModel(fmt.Sprint(v)), want) }) {
+		if !slices.ContainsFunc(list, func(v any) bool {
+			return strings.EqualFold(recordedModel(fmt.Sprint(v)),
+				want)
+		}) {
 			return false, nil
 		}
 	}
@@ -146,7 +152,10 @@ func spanTurns(f *files.Fields) (id string, turns []conversation.Turn, err error
 	calls, err := public.Calls(f.Value("spans"))
 	for i, c := range calls {
 		since := c.Start.Sub(calls[0].Start)
-		t := conversation.Turn{MaxTokens: c.Out, Complete: true, Messages: c.Messages, Tools: c.Tools, Timestamp: &since}
+		t := conversation.Turn{
+			MaxTokens: c.Out, Complete: true, Messages: c.Messages, Tools: c.Tools,
+			Timestamp: &since,
+		}
 		if i > 0 {
 			t.Delay = max(0, c.Start.Sub(calls[i-1].End))
 		}
@@ -165,7 +174,11 @@ func (r *columns) columnTurns(f *files.Fields) ([]conversation.Turn, error) {
 	for _, m := range []struct {
 		kind, column string
 		to           *[]conversation.Media
-	}{{"image", r.set.Image, &first.Images}, {"audio", r.set.Audio, &first.Audios}, {"video", r.set.Video, &first.Videos}} {
+	}{
+		{"image", r.set.Image, &first.Images},
+		{"audio", r.set.Audio, &first.Audios},
+		{"video", r.set.Video, &first.Videos},
+	} {
 		if m.column == "" {
 			continue
 		}
@@ -177,7 +190,8 @@ func (r *columns) columnTurns(f *files.Fields) ([]conversation.Turn, error) {
 			*m.to = append(*m.to, it)
 		}
 	}
-	if a := first.Audios; r.set.Say != "" && (len(a) == 0 || r.set.Longest > 0 && a[0].Length.Seconds() > r.set.Longest) {
+	if a := first.Audios; r.set.Say != "" &&
+		(len(a) == 0 || r.set.Longest > 0 && a[0].Length.Seconds() > r.set.Longest) {
 		return nil, nil
 	}
 	first.Texts = prompts[:1]

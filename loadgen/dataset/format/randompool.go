@@ -13,9 +13,10 @@ import (
 // that many items of each kind out of all records instead.
 var randomPool = Format{
 	Name: "random_pool", Doc: "one part of a request; conversations draw one part of each file", Sampling: "shuffle",
-	Settings: append([]string{"prompt_batch_size", "image_batch_size", "audio_batch_size", "video_batch_size"}, conversational...),
-	fits:     fitsRandomPool,
-	decoder:  func(d *draft) decoder { return &pools{draft: d, byFile: map[string]int{}} },
+	Settings: append([]string{"prompt_batch_size", "image_batch_size", "audio_batch_size", "video_batch_size"},
+		conversational...),
+	fits:    fitsRandomPool,
+	decoder: func(d *draft) decoder { return &pools{draft: d, byFile: map[string]int{}} },
 }
 
 func fitsRandomPool(r *files.Record) (bool, string) {
@@ -131,7 +132,8 @@ func (r *pools) batch(i int, sizes []*int) (t conversation.Turn) {
 func merge(t, p *conversation.Turn) {
 	t.Texts = append(t.Texts, p.Texts...)
 	t.Passages = append(t.Passages, p.Passages...)
-	t.Images, t.Audios, t.Videos = append(t.Images, p.Images...), append(t.Audios, p.Audios...), append(t.Videos, p.Videos...)
+	t.Images, t.Audios, t.Videos = append(t.Images, p.Images...), append(t.Audios, p.Audios...),
+		append(t.Videos, p.Videos...)
 	for _, s := range []struct{ to, from *string }{{&t.Query, &p.Query}, {&t.Role, &p.Role}, {&t.Model, &p.Model}} {
 		if *s.from != "" {
 			*s.to = *s.from

@@ -12,7 +12,8 @@ import (
 // rawPayload is a request body per line, sent byte for byte. In a folder each
 // file is one conversation whose lines are its turns.
 var rawPayload = Format{
-	Name: "raw_payload", Doc: "a whole request body; in a folder each file is a conversation", Complete: true, Verbatim: true, Streams: true,
+	Name: "raw_payload", Doc: "a whole request body; in a folder each file is a conversation",
+	Complete: true, Verbatim: true, Streams: true,
 	Sampling: "sequential", fits: fitsRawPayload,
 	decoder: func(d *draft) decoder { return &rawPayloads{d, map[string]int{}} },
 }

@@ -230,7 +230,8 @@ func (r *Reader) warnings() []string {
 	if r.skipped == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: %s and left out", r.cfg.Path, words.CountOf(r.skipped, "row cannot be sent", "rows cannot be sent"))}
+	return []string{fmt.Sprintf("%s: %s and left out", r.cfg.Path,
+		words.CountOf(r.skipped, "row cannot be sent", "rows cannot be sent"))}
 }
 
 // Handing over: a large file is read while it is played, so the reader keeps
@@ -291,7 +292,8 @@ func ReadTrace(ctx context.Context, path, format string, block int) (*Trace, err
 	if err != nil {
 		return nil, err
 	}
-	notATrace := diag.Errorf("%s: a %s file is not a trace of lengths and prefixes", path, f.Name).Try("aiperf dataset inspect shows what it holds")
+	notATrace := diag.Errorf("%s: a %s file is not a trace of lengths and prefixes", path,
+		f.Name).Try("aiperf dataset inspect shows what it holds")
 	if !f.Trace {
 		return nil, notATrace
 	}

@@ -37,11 +37,12 @@ type traceRows struct {
 	apart    bool // each row is played as a session of its own
 	branches []trace.Branch
 	last     time.Duration
-	back     string      // place of the first row that is earlier than the one before it
-	sizes    []int64     // by name of a block: tokens that it stood for, −1 before it is seen; nil once all rows are there
-	uneven   string      // says the first row whose block stood for another number of tokens
-	names    trace.Names // of blocks
-	room     []int32     // for blocks of rows to come
+	back     string // place of the first row that is earlier than the one before it
+	// by name of a block: tokens that it stood for, −1 before it is seen; nil once all rows are there
+	sizes  []int64
+	uneven string      // says the first row whose block stood for another number of tokens
+	names  trace.Names // of blocks
+	room   []int32     // for blocks of rows to come
 }
 
 func newTraceRows(d *draft) traceRows {
@@ -57,8 +58,10 @@ func (t *traceRows) recording() *traceRows { return t }
 
 // replaying are the settings of traces.
 var replaying = []string{
-	"block_size", "synthesis", "replay_speedup", "trace_session_sample_ratio", "inter_turn_delay_cap_seconds", "max_idle_gap_cap_seconds",
-	"trace_idle_gap_cap_seconds", "ignore_trace_delays", "system_prompt", "system_prompt_file", "turn_delay_ratio", "cache_bust",
+	"block_size", "synthesis", "replay_speedup", "trace_session_sample_ratio", "inter_turn_delay_cap_seconds",
+	"max_idle_gap_cap_seconds",
+	"trace_idle_gap_cap_seconds", "ignore_trace_delays", "system_prompt", "system_prompt_file", "turn_delay_ratio",
+	"cache_bust",
 }
 
 // ErrBlockSize is why a trace whose lengths and hashes disagree cannot be played.
@@ -78,7 +81,8 @@ func (t *traceRows) record(place string, row trace.Row, lit *literal) error {
 		return fmt.Errorf("an output of %d tokens is out of range", row.Out)
 	case k > 0 && row.In <= (k-1)*int64(t.block):
 		return &diag.Error{
-			Code: diag.Failed, Message: fmt.Sprintf("%d hash ids of %d tokens disagree with %d input tokens", k, t.block, row.In),
+			Code: diag.Failed, Message: fmt.Sprintf("%d hash ids of %d tokens disagree with %d input tokens", k,
+				t.block, row.In),
 			Hint: "is the block size right (block_size)?", Cause: ErrBlockSize,
 		}
 	}
@@ -126,7 +130,8 @@ func (t *traceRows) finish() error {
 func (t *traceRows) reshape() error {
 	p := trace.Params{BlockSize: t.block, Speedup: t.speedup()}
 	if s := t.cfg.Synthesis; s != nil {
-		p.PrefixLen, p.Roots, p.PromptLen, p.OutputLen = s.PrefixLenMultiplier, s.PrefixRootMultiplier, s.PromptLenMultiplier, s.OutputLenMultiplier
+		p.PrefixLen, p.Roots, p.PromptLen, p.OutputLen = s.PrefixLenMultiplier,
+			s.PrefixRootMultiplier, s.PromptLenMultiplier, s.OutputLenMultiplier
 		p.MaxISL, p.MaxOSL = s.MaxISL, s.MaxOSL
 	}
 	if len(t.literals) == 0 || !p.Changes() && p.MaxISL == 0 {
@@ -236,7 +241,8 @@ func (t *traceRows) measure(place string, row *trace.Row) string {
 		}
 		n, before := row.Tokens(k, t.block), t.sizes[b]
 		if before >= 0 && n != before {
-			return fmt.Sprintf("%s: hash id %d of %d stands for %d tokens here and for %d before; the shorter block counts as the beginning of the longer one", place, k+1, len(row.Blocks), n, before)
+			return fmt.Sprintf("%s: hash id %d of %d stands for %d tokens here and for %d before; the shorter block counts as the beginning of the longer one",
+				place, k+1, len(row.Blocks), n, before)
 		}
 		t.sizes[b] = n
 	}

@@ -67,7 +67,8 @@ func newRecorded(t *traceRows) (*Recorded, error) {
 		}
 	}
 	if grown > 0 {
-		t.note("%s cumulative: each row repeats the one before it, so it is sent without a history", words.CountOf(grown, "session is", "sessions are"))
+		t.note("%s cumulative: each row repeats the one before it, so it is sent without a history",
+			words.CountOf(grown, "session is", "sessions are"))
 	}
 	return s, nil
 }
@@ -155,7 +156,9 @@ func (s *Recorded) tree(i int, made func(i int) *conversation.Conversation) *con
 }
 
 // link gives c, which is session i, those that it starts.
-func (s *Recorded) link(c *conversation.Conversation, i int, made func(i int) *conversation.Conversation) *conversation.Conversation {
+func (s *Recorded) link(
+	c *conversation.Conversation, i int, made func(i int) *conversation.Conversation,
+) *conversation.Conversation {
 	for _, k := range s.Children(i) {
 		child := s.tree(int(k.Session), made)
 		t := &c.Turns[k.From]

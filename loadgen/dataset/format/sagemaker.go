@@ -16,7 +16,8 @@ import (
 // sagemaker is a request that Amazon SageMaker's data capture recorded: its
 // messages are sent again at the recorded times, counted from the first.
 var sagemaker = Format{
-	Name: "sagemaker_data_capture", Doc: "a captured request and answer of a SageMaker endpoint", Trace: true, Complete: true,
+	Name: "sagemaker_data_capture", Doc: "a captured request and answer of a SageMaker endpoint", Trace: true,
+	Complete: true,
 	Sampling: "sequential", Settings: []string{"synthesis", "replay_speedup"},
 	fits:    hasAll("captureData", "eventMetadata"),
 	decoder: func(d *draft) decoder { return &captures{d} },
@@ -58,7 +59,8 @@ func (r *captures) read(rec files.Record) error {
 	f.Pass("eventVersion")
 	at, err := time.Parse(time.RFC3339, event.InferenceTime)
 	if err != nil {
-		return fmt.Errorf("eventMetadata.inferenceTime: %q is not a time such as 2026-04-29T00:03:18Z", event.InferenceTime)
+		return fmt.Errorf("eventMetadata.inferenceTime: %q is not a time such as 2026-04-29T00:03:18Z",
+			event.InferenceTime)
 	}
 	body, err := capture.EndpointInput.body()
 	if err != nil {
@@ -74,7 +76,10 @@ func (r *captures) read(rec files.Record) error {
 		return errors.New("captureData.endpointInput: no list of messages; only chat requests can be sent again")
 	}
 	since := time.Duration(at.UnixNano())
-	t := conversation.Turn{Messages: ask.Messages, Tools: ask.Tools, MaxTokens: max(ask.MaxTokens, ask.MaxCompletionTokens), Timestamp: &since, Complete: true}
+	t := conversation.Turn{
+		Messages: ask.Messages, Tools: ask.Tools,
+		MaxTokens: max(ask.MaxTokens, ask.MaxCompletionTokens), Timestamp: &since, Complete: true,
+	}
 	if s := r.cfg.Synthesis; s != nil && s.MaxOSL > 0 {
 		t.MaxTokens = min(t.MaxTokens, s.MaxOSL)
 	}
@@ -87,7 +92,8 @@ func isList(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '[' }
 // the first.
 func (r *captures) finish() error {
 	at := func(c *conversation.Conversation) time.Duration { return *c.Turns[0].Timestamp }
-	slices.SortStableFunc(r.conversations, func(a, b conversation.Conversation) int { return cmp.Compare(at(&a), at(&b)) })
+	slices.SortStableFunc(r.conversations,
+		func(a, b conversation.Conversation) int { return cmp.Compare(at(&a), at(&b)) })
 	zero, speed := at(&r.conversations[0]), r.speedup()
 	for i := range r.conversations {
 		c := &r.conversations[i]

@@ -15,8 +15,9 @@ import (
 // the body) are optional. output_length and max_tokens are the same.
 
 var singleTurn = Format{
-	Name: "single_turn", Doc: "a request with its text or media", Sampling: "sequential", Settings: conversational, Streams: true,
-	fits: fitsSingleTurn, decoder: func(d *draft) decoder { return &singleTurns{draft: d} },
+	Name: "single_turn", Doc: "a request with its text or media", Sampling: "sequential", Settings: conversational,
+	Streams: true,
+	fits:    fitsSingleTurn, decoder: func(d *draft) decoder { return &singleTurns{draft: d} },
 }
 
 // said are the fields that hold what is asked.
@@ -50,7 +51,8 @@ func (r *singleTurns) read(rec files.Record) error {
 	if at := t.Timestamp; at != nil {
 		if *at < r.latest && !r.back {
 			r.back = true
-			r.doubt("%s: time stamps go back here; by a schedule the records are played in the order of time", rec.Place)
+			r.doubt("%s: time stamps go back here; by a schedule the records are played in the order of time",
+				rec.Place)
 		}
 		r.latest = max(r.latest, *at)
 	}

@@ -19,13 +19,17 @@ var speedBench = speedBenchFormats()
 func speedBenchFormats() []*Format {
 	const note = "a conversation of NVIDIA's SPEED-Bench"
 	rows := []*Format{speedBenchFormat("qualitative", "", note+", all categories")}
-	for _, c := range []string{"coding", "humanities", "math", "multilingual", "qa", "rag", "reasoning", "roleplay", "stem", "summarization", "writing"} {
+	for _, c := range []string{
+		"coding", "humanities", "math", "multilingual", "qa", "rag", "reasoning",
+		"roleplay", "stem", "summarization", "writing",
+	} {
 		rows = append(rows, speedBenchFormat(c, c, note+", category "+c))
 	}
 	for _, size := range []string{"1k", "2k", "8k", "16k", "32k"} {
 		rows = append(rows, speedBenchFormat("throughput_"+size, "", note+", inputs of "+size+" tokens"))
 		for _, c := range []string{"low_entropy", "mixed", "high_entropy"} {
-			rows = append(rows, speedBenchFormat("throughput_"+size+"_"+c, c, note+", inputs of "+size+" tokens, category "+c))
+			rows = append(rows, speedBenchFormat("throughput_"+size+"_"+c, c,
+				note+", inputs of "+size+" tokens, category "+c))
 		}
 	}
 	return rows
@@ -33,7 +37,8 @@ func speedBenchFormats() []*Format {
 
 func speedBenchFormat(name, category, doc string) *Format {
 	return &Format{
-		Name: "speed_bench_" + name, Family: "speed_bench_*", Doc: doc, Sampling: "sequential", Settings: conversational,
+		Name: "speed_bench_" + name, Family: "speed_bench_*", Doc: doc,
+		Sampling: "sequential", Settings: conversational,
 		fits: func(r *files.Record) (bool, string) {
 			ok, why := hasAll("question_id", "category", "messages")(r)
 			if ok && category != "" {
@@ -83,7 +88,8 @@ func (r *speedBenchRows) read(rec files.Record) error {
 		case err != nil || m.Role == "" || strings.TrimSpace(m.Content) == "":
 			return fmt.Errorf("messages[%d]: want a role and a content", i)
 		case m.Content == unfilled:
-			return diag.Errorf("messages[%d]: the text is not in this file", i).Try("fill the set in with specdec_bench first")
+			return diag.Errorf("messages[%d]: the text is not in this file",
+				i).Try("fill the set in with specdec_bench first")
 		case m.Role == "system" && i == 0:
 			system = m.Content
 		default:

@@ -11,7 +11,8 @@ import (
 // table is a format of its own: a CSV or Parquet file, or records, whose
 // fields are called by other names. columns says which is which.
 var table = Format{
-	Name: "table", Doc: "a row of a CSV or Parquet file; columns names those with texts and lengths", Sampling: "sequential", Streams: true,
+	Name: "table", Doc: "a row of a CSV or Parquet file; columns names those with texts and lengths",
+	Sampling: "sequential", Streams: true,
 	Settings: append([]string{"columns"}, conversational...), fits: fitsTable,
 	decoder: func(d *draft) decoder { return &tableRows{singleTurns{draft: d}} },
 }
@@ -37,7 +38,8 @@ func (r *tableRows) read(rec files.Record) error {
 	f := rec.Fields
 	for ours, theirs := range r.cfg.Columns {
 		if !f.Has(theirs) {
-			return fmt.Errorf("columns.%s: there is no column %s; the columns are %s", ours, theirs, strings.Join(f.Names(), ", "))
+			return fmt.Errorf("columns.%s: there is no column %s; the columns are %s", ours, theirs,
+				strings.Join(f.Names(), ", "))
 		}
 		f.Rename(theirs, ours)
 	}

@@ -24,7 +24,8 @@ import (
 // that lies wholly within a call of a tool that starts agents, of the same user
 // and project, is that call's subagent.
 var tracelab = Format{
-	Name: "tracelab", Doc: "a round of a coding agent's session in the TraceLab corpus", Trace: true, Block: 64, Complete: true,
+	Name: "tracelab", Doc: "a round of a coding agent's session in the TraceLab corpus", Trace: true, Block: 64,
+	Complete: true,
 	Sampling: "sequential", Settings: replaying, ownClock: true,
 	fits:    hasAll("session_id", "round_index", "input_tokens_total"),
 	decoder: func(d *draft) decoder { return &labRows{wekaRows: wekaRows{traceRows: newTraceRows(d)}} },
@@ -61,7 +62,10 @@ func (r *labRows) read(rec files.Record) error {
 		return cmp.Or(err, errors.New("session_id: missing"))
 	}
 	var reasoning int64
-	for name, to := range map[string]*int64{"round_index": &is.index, "prefix_tokens": &is.prefix, "reasoning_output_tokens": &reasoning} {
+	for name, to := range map[string]*int64{
+		"round_index": &is.index, "prefix_tokens": &is.prefix,
+		"reasoning_output_tokens": &reasoning,
+	} {
 		if _, err := f.Decode(name, to, "a whole number"); err != nil {
 			return err
 		}
@@ -112,7 +116,8 @@ func (is *round) tools(raw json.RawMessage) {
 			is.spawned.widen(from)
 		case is.codex && tool.Name == "wait_agent" && okTo:
 			is.waited.widen(to)
-		case !is.codex && (tool.Name == "Agent" || tool.Name == "Task") && okFrom && okTo && tool.Latency != nil && *tool.Latency >= float64(spawnCall/time.Millisecond):
+		case !is.codex && (tool.Name == "Agent" || tool.Name == "Task") && okFrom && okTo && tool.Latency != nil &&
+			*tool.Latency >= float64(spawnCall/time.Millisecond):
 			is.calls = append(is.calls, span{from, to, time.Duration(int64(*tool.Latency)) * time.Millisecond})
 		}
 	}
@@ -219,7 +224,8 @@ func (r *labRows) finish() error {
 		}
 	}
 	if len(r.rows) == 0 {
-		return diag.Errorf("%s: no record can be sent (%s without times were left out)", r.cfg.Path, words.CountOf(r.skipped, "one", "ones")).
+		return diag.Errorf("%s: no record can be sent (%s without times were left out)",
+			r.cfg.Path, words.CountOf(r.skipped, "one", "ones")).
 			Try("timing_events of a round holds when it was sent")
 	}
 	r.back = ""
@@ -288,7 +294,10 @@ func (s *labSession) list(all []*labSession, block int64) (list []wekaRequest, l
 			continue
 		}
 		took := float64(child.call.took.Milliseconds())
-		agent := wekaRequest{Type: "subagent", T: seconds(child.call.from - zero), AgentID: safeName(child.name), Duration: &took}
+		agent := wekaRequest{
+			Type: "subagent", T: seconds(child.call.from - zero), AgentID: safeName(child.name),
+			Duration: &took,
+		}
 		agent.Requests = child.requests(zero, block, &next)
 		for i := range agent.Requests {
 			agent.Requests[i].T = max(agent.Requests[i].T, agent.T)
@@ -324,7 +333,10 @@ func (s *labSession) requests(zero time.Duration, block int64, next *uint64) (li
 			ids = append(ids, *next)
 		}
 		took := seconds(is.ends - is.sent)
-		list = append(list, wekaRequest{T: seconds(is.sent - zero), Type: "n", Model: is.model, In: is.in, Out: is.out, HashIDs: ids, APITime: &took})
+		list = append(list, wekaRequest{
+			T: seconds(is.sent - zero), Type: "n", Model: is.model,
+			In: is.in, Out: is.out, HashIDs: ids, APITime: &took,
+		})
 		before = ids
 	}
 	return list

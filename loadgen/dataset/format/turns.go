@@ -14,7 +14,12 @@ import (
 // of their own are called name.
 func (d *draft) turn(f *files.Fields, name string) (t conversation.Turn, err error) {
 	for _, pair := range [][2]string{
-		{"text", "texts"}, {"image", "images"}, {"audio", "audios"}, {"video", "videos"}, {"timestamp", "delay"}, {"output_length", "max_tokens"},
+		{"text", "texts"},
+		{"image", "images"},
+		{"audio", "audios"},
+		{"video", "videos"},
+		{"timestamp", "delay"},
+		{"output_length", "max_tokens"},
 	} {
 		if err := f.OneOf(pair[0], pair[1]); err != nil {
 			return t, err

@@ -18,7 +18,8 @@ import (
 // object with its requests in order; subagents hold requests of their own.
 // Hashes mean something within their session only.
 var weka = Format{
-	Name: "weka_trace", Doc: "a coding session of Weka's cache tester with its requests and subagents", Trace: true, Block: 64, Complete: true,
+	Name: "weka_trace", Doc: "a coding session of Weka's cache tester with its requests and subagents", Trace: true,
+	Block: 64, Complete: true,
 	Sampling: "sequential", Settings: append([]string{"use_think_time_only", "max_context_length"}, replaying...),
 	ownClock: true, fits: hasAll("requests", "block_size", "hash_id_scope"),
 	decoder: func(d *draft) decoder { return &wekaRows{traceRows: newTraceRows(d)} },
@@ -151,7 +152,10 @@ func (w *wekaSession) add(session string, list []wekaRequest) error {
 	}
 	for k, s := range all[1:] {
 		q := s.requests[0]
-		main.nested = append(main.nested, started{sessions: all[1+k : 2+k], at: q.at, start: q.T, end: chainEnd(s.requests)})
+		main.nested = append(main.nested, started{
+			sessions: all[1+k : 2+k],
+			at:       q.at, start: q.T, end: chainEnd(s.requests),
+		})
 	}
 	return w.addSession(&main, 0)
 }
@@ -165,7 +169,10 @@ func (w *wekaSession) sessions(name, mark string, list []wekaRequest) ([]agentSe
 		q := &list[i]
 		switch q.Type {
 		case "n", "s":
-			own = append(own, agents.Request{Place: i, T: q.T, End: q.ends(), Out: q.Out, Model: q.Model, Hashes: q.HashIDs})
+			own = append(own, agents.Request{
+				Place: i, T: q.T, End: q.ends(), Out: q.Out, Model: q.Model,
+				Hashes: q.HashIDs,
+			})
 		case "subagent":
 			agent, err := w.subagent(i, q)
 			if err != nil {
@@ -180,7 +187,10 @@ func (w *wekaSession) sessions(name, mark string, list []wekaRequest) ([]agentSe
 	main.requests = chainOf(list, first)
 	all := []agentSession{main}
 	for k, requests := range others {
-		all = append(all, agentSession{name: fmt.Sprintf("%s%s%03d", mark, flatMark, k), requests: chainOf(list, requests)})
+		all = append(all, agentSession{
+			name:     fmt.Sprintf("%s%s%03d", mark, flatMark, k),
+			requests: chainOf(list, requests),
+		})
 	}
 	return all, nil
 }

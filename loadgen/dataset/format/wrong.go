@@ -93,7 +93,8 @@ func (r *Reader) ignoredFields() []string {
 	var out []string
 	for i, name := range r.ignoredOrder {
 		if i == toldFields {
-			return append(out, fmt.Sprintf("%s: and %s", r.path(), words.CountOf(len(r.ignoredOrder)-i, "more field is ignored", "more fields are ignored")))
+			return append(out, fmt.Sprintf("%s: and %s", r.path(),
+				words.CountOf(len(r.ignoredOrder)-i, "more field is ignored", "more fields are ignored")))
 		}
 		is := r.ignored[name]
 		line := fmt.Sprintf("%s: field %q is ignored", is.first, name)

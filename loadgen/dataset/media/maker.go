@@ -55,10 +55,12 @@ func (m *Maker) open(shape func(use string) synth.Stream) (err error) {
 		return s
 	}
 	if i := m.images; i != nil {
-		if m.width, err = synth.NewLengths("images.width", usual(i.Width, usualSide), shape("images.width"), MaxSide); err != nil {
+		if m.width, err = synth.NewLengths("images.width", usual(i.Width, usualSide),
+			shape("images.width"), MaxSide); err != nil {
 			return err
 		}
-		if m.height, err = synth.NewLengths("images.height", usual(i.Height, usualSide), shape("images.height"), MaxSide); err != nil {
+		if m.height, err = synth.NewLengths("images.height", usual(i.Height, usualSide),
+			shape("images.height"), MaxSide); err != nil {
 			return err
 		}
 		if m.pictures, err = PicturesOf(i.Source); err != nil {
@@ -66,7 +68,8 @@ func (m *Maker) open(shape func(use string) synth.Stream) (err error) {
 		}
 	}
 	if a := m.audio; a != nil {
-		m.length, err = synth.NewSeconds("audio.length", usual(a.Length, usualLength), shape("audio.length"), maxSeconds)
+		m.length, err = synth.NewSeconds("audio.length", usual(a.Length, usualLength), shape("audio.length"),
+			maxSeconds)
 	}
 	return err
 }
@@ -83,7 +86,8 @@ func (m *Maker) Make(i, t int) (images, sounds, videos []Item, err error) {
 		return nil, nil, nil, nil
 	}
 	if m.images != nil {
-		if images, err = several(m.images.BatchSize, t, func(k int) (Item, error) { return m.image(i, k) }); err != nil {
+		if images, err = several(m.images.BatchSize, t,
+			func(k int) (Item, error) { return m.image(i, k) }); err != nil {
 			return nil, nil, nil, fmt.Errorf("images: %w", err)
 		}
 	}
@@ -93,7 +97,8 @@ func (m *Maker) Make(i, t int) (images, sounds, videos []Item, err error) {
 		}
 	}
 	if m.video != nil {
-		if videos, err = several(m.video.BatchSize, t, func(k int) (Item, error) { return m.moving(i, k) }); err != nil {
+		if videos, err = several(m.video.BatchSize, t,
+			func(k int) (Item, error) { return m.moving(i, k) }); err != nil {
 			return nil, nil, nil, fmt.Errorf("video: %w", err)
 		}
 	}
@@ -190,7 +195,8 @@ func (m *Maker) moving(i, k int) (Item, error) {
 func (m *Maker) film() Film {
 	v := m.video
 	f := Film{
-		Width: orInt(v.Width, 640), Height: orInt(v.Height, 480), Seconds: v.Duration, FPS: orInt(v.FPS, 4), Kind: v.SynthType,
+		Width: orInt(v.Width, 640), Height: orInt(v.Height, 480), Seconds: v.Duration, FPS: orInt(v.FPS, 4),
+		Kind:   v.SynthType,
 		Format: v.Format, Codec: v.Codec, SoundCodec: v.Audio.Codec,
 	}
 	if f.Seconds == 0 {

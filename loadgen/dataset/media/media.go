@@ -73,7 +73,8 @@ func (l *Library) Load(kind, ref string) (Item, error) {
 	case strings.HasPrefix(ref, "data:"):
 		return dataAddress(kind, ref)
 	}
-	if format, b64, ok := strings.Cut(ref, ","); ok && len(format) <= 5 && kind == "audio" && !strings.ContainsAny(format, "/. ") {
+	if format, b64, ok := strings.Cut(ref, ","); ok && len(format) <= 5 &&
+		kind == "audio" && !strings.ContainsAny(format, "/. ") {
 		return encoded(format, b64)
 	}
 	l.mu.Lock()
@@ -117,7 +118,8 @@ func dataAddress(kind, ref string) (Item, error) {
 		return Item{}, diag.Errorf("a data: address of type %q that is not an image", clip(typ)).
 			Try("was it encoded whole? png, jpeg, gif, webp and bmp are known by their first bytes")
 	} else if cutOff(is, b) {
-		return Item{}, diag.Errorf("the %s of a data: address ends too early, after %d bytes", strings.ToUpper(is), len(b)).
+		return Item{}, diag.Errorf("the %s of a data: address ends too early, after %d bytes", strings.ToUpper(is),
+			len(b)).
 			Try("was it copied completely?")
 	}
 	return it, nil
@@ -133,10 +135,13 @@ func encoded(format, b64 string) (Item, error) {
 
 // formats are the names of media types in files and requests.
 var formats = map[string]string{
-	"image/png": "png", "image/jpeg": "jpeg", "image/jpg": "jpeg", "image/gif": "gif", "image/webp": "webp", "image/bmp": "bmp",
-	"audio/wav": "wav", "audio/wave": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/flac": "flac",
-	"audio/ogg": "ogg", "application/ogg": "ogg", "audio/mp4": "m4a", "audio/aiff": "aiff",
-	"video/mp4": "mp4", "video/webm": "webm", "video/quicktime": "mov", "video/avi": "avi", "video/x-msvideo": "avi", "video/x-matroska": "mkv",
+	"image/png": "png", "image/jpeg": "jpeg", "image/jpg": "jpeg", "image/gif": "gif", "image/webp": "webp",
+	"image/bmp": "bmp",
+	"audio/wav": "wav", "audio/wave": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3",
+	"audio/flac": "flac",
+	"audio/ogg":  "ogg", "application/ogg": "ogg", "audio/mp4": "m4a", "audio/aiff": "aiff",
+	"video/mp4": "mp4", "video/webm": "webm", "video/quicktime": "mov", "video/avi": "avi", "video/x-msvideo": "avi",
+	"video/x-matroska": "mkv",
 }
 
 func (l *Library) file(kind, ref string) (Item, error) {
@@ -183,7 +188,8 @@ func OfBytes(kind string, b []byte, name string) (Item, error) {
 
 func (l *Library) inside(path string) bool {
 	for _, root := range l.roots {
-		if rel, err := filepath.Rel(root, path); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		if rel, err := filepath.Rel(root, path); err == nil && rel != ".." &&
+			!strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 			return true
 		}
 	}

@@ -30,7 +30,8 @@ func TestWAV(t *testing.T) {
 		if len(b) != 44+frames*width*s.Channels || int(u32(b[4:])) != len(b)-8 || int(u32(b[40:])) != len(b)-44 {
 			t.Errorf("%+v: %d bytes, the header says %d and %d", s, len(b), u32(b[4:]), u32(b[40:]))
 		}
-		if u16(b[20:]) != 1 || int(u16(b[22:])) != s.Channels || int(u32(b[24:])) != s.Rate || int(u32(b[28:])) != s.Rate*s.Channels*width ||
+		if u16(b[20:]) != 1 || int(u16(b[22:])) != s.Channels || int(u32(b[24:])) != s.Rate ||
+			int(u32(b[28:])) != s.Rate*s.Channels*width ||
 			int(u16(b[32:])) != s.Channels*width || int(u16(b[34:])) != s.Depth {
 			t.Errorf("%+v: header %x", s, b[20:36])
 		}
@@ -77,7 +78,8 @@ func TestImages(t *testing.T) {
 			}
 		}
 	}
-	if _, err := EncodeImage(Noise(rng(1), 2, 2), "tiff"); err == nil || !strings.Contains(err.Error(), "not one of png, jpeg") {
+	if _, err := EncodeImage(Noise(rng(1), 2, 2), "tiff"); err == nil ||
+		!strings.Contains(err.Error(), "not one of png, jpeg") {
 		t.Errorf("tiff: %v", err)
 	}
 }
@@ -130,13 +132,15 @@ func TestImagesCutOff(t *testing.T) {
 			}
 		}
 		for n := 16; n < len(whole)-1; n += 7 {
-			if _, err := OfBytes("image", whole[:n], "a"); err == nil || !strings.Contains(err.Error(), "ends too early") {
+			if _, err := OfBytes("image", whole[:n], "a"); err == nil ||
+				!strings.Contains(err.Error(), "ends too early") {
 				t.Errorf("%s: %d of %d bytes: %v", format, n, len(whole), err)
 			}
 		}
 	}
 	for format, b := range map[string]string{"gif": "GIF89a\x01\x00", "webp": "RIFF\x20\x00\x00\x00WEBPVP8 "} {
-		if _, err := OfBytes("image", []byte(b), "a"); err == nil || !strings.Contains(err.Error(), "the "+strings.ToUpper(format)+" ends too early") {
+		if _, err := OfBytes("image", []byte(b), "a"); err == nil ||
+			!strings.Contains(err.Error(), "the "+strings.ToUpper(format)+" ends too early") {
 			t.Errorf("%s: %v", format, err)
 		}
 	}
@@ -162,7 +166,8 @@ func TestLibraryIsBounded(t *testing.T) {
 			t.Errorf("a.png: %v", err)
 		}
 	}
-	if _, err := l.Load("image", "b.png"); err == nil || !strings.Contains(diag.Line(err), "hint: give addresses instead of files") {
+	if _, err := l.Load("image", "b.png"); err == nil ||
+		!strings.Contains(diag.Line(err), "hint: give addresses instead of files") {
 		t.Errorf("a second picture: %v", err)
 	}
 	for ref, want := range map[string]string{

@@ -39,7 +39,10 @@ func (f Film) Encode(r *rand.Rand) (Item, error) {
 	if f.Width < 2 || f.Height < 2 || f.Width > MaxSide || f.Height > MaxSide || n > maxFrames/3/f.Width/f.Height {
 		return Item{}, fmt.Errorf("%d frames of %d x %d pixels: out of range", n, f.Width, f.Height)
 	}
-	args := []string{"-f", "rawvideo", "-pix_fmt", "rgba", "-s", fmt.Sprintf("%dx%d", f.Width, f.Height), "-r", strconv.Itoa(f.FPS), "-i", "pipe:0"}
+	args := []string{
+		"-f", "rawvideo", "-pix_fmt", "rgba", "-s", fmt.Sprintf("%dx%d", f.Width, f.Height), "-r",
+		strconv.Itoa(f.FPS), "-i", "pipe:0",
+	}
 	if f.Sound != nil {
 		path, err := f.track(r)
 		if err != nil {
@@ -114,7 +117,8 @@ func ffmpeg(in []byte, format string, args ...string) ([]byte, error) {
 	out := filepath.Join(dir, "out."+format)
 	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
-	cmd := exec.CommandContext(ctx, program, append(append([]string{"-hide_banner", "-loglevel", "error", "-y"}, args...), out)...)
+	cmd := exec.CommandContext(ctx, program,
+		append(append([]string{"-hide_banner", "-loglevel", "error", "-y"}, args...), out)...)
 	cmd.Stdin = bytes.NewReader(in)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
@@ -141,7 +145,8 @@ func newScene(kind string, r *rand.Rand, width, height int) *scene {
 	s := &scene{kind: kind, rng: r, img: image.NewRGBA(image.Rect(0, 0, width, height))}
 	for range 3 {
 		s.shapes = append(s.shapes, shape{
-			float64(r.IntN(width)), float64(r.IntN(height)), r.NormFloat64() * float64(width) / 20, r.NormFloat64() * float64(height) / 20,
+			float64(r.IntN(width)), float64(r.IntN(height)), r.NormFloat64() * float64(width) / 20,
+			r.NormFloat64() * float64(height) / 20,
 			max(1, min(width, height)/6), shade(r),
 		})
 	}

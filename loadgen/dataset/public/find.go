@@ -139,7 +139,8 @@ var dataFile = regexp.MustCompile(`\.(parquet|jsonl|json|ndjson|csv|tsv)(\.gz)?$
 // that hold the name of the split as a word.
 func (s *Set) pick(list []string, card string) ([]string, error) {
 	data := slices.DeleteFunc(slices.Clone(list), func(n string) bool {
-		return !dataFile.MatchString(n) || strings.HasPrefix(path.Base(n), ".") || path.Base(n) == "dataset_infos.json" || path.Base(n) == "dataset_info.json"
+		return !dataFile.MatchString(n) || strings.HasPrefix(path.Base(n), ".") ||
+			path.Base(n) == "dataset_infos.json" || path.Base(n) == "dataset_info.json"
 	})
 	if s.File != "" {
 		if i := slices.IndexFunc(data, func(n string) bool { return path.Base(n) == s.File }); i >= 0 {
@@ -151,7 +152,8 @@ func (s *Set) pick(list []string, card string) ([]string, error) {
 		return names, nil
 	}
 	if s.Subset != "" {
-		in := slices.DeleteFunc(slices.Clone(data), func(n string) bool { return !slices.Contains(strings.Split(path.Dir(n), "/"), s.Subset) })
+		in := slices.DeleteFunc(slices.Clone(data),
+			func(n string) bool { return !slices.Contains(strings.Split(path.Dir(n), "/"), s.Subset) })
 		if len(in) > 0 {
 			data = in
 		}
@@ -174,8 +176,9 @@ func orDefault(s string) string {
 
 // splits are the words that file names use for a split.
 var splits = map[string][]string{
-	"train": {"train", "training"}, "test": {"test", "testing", "eval", "evaluation"}, "validation": {"validation", "valid", "val", "dev"},
-	"val": {"val", "validation", "valid", "dev"},
+	"train": {"train", "training"}, "test": {"test", "testing", "eval", "evaluation"},
+	"validation": {"validation", "valid", "val", "dev"},
+	"val":        {"val", "validation", "valid", "dev"},
 }
 
 // bySplit are the files that have a split's word in their name or a folder's,
@@ -187,7 +190,8 @@ func bySplit(data []string, split string) []string {
 	}
 	for _, w := range words {
 		word := regexp.MustCompile(`(^|[^A-Za-z0-9])` + regexp.QuoteMeta(w) + `([^A-Za-z0-9]|$)`)
-		if in := slices.DeleteFunc(slices.Clone(data), func(n string) bool { return !word.MatchString(n) }); len(in) > 0 {
+		if in := slices.DeleteFunc(slices.Clone(data),
+			func(n string) bool { return !word.MatchString(n) }); len(in) > 0 {
 			return in
 		}
 	}
@@ -233,7 +237,8 @@ func (s *Set) byCard(data []string, card string) []string {
 			}
 		}
 		if len(names) == 0 && c.Dir != "" {
-			in := slices.DeleteFunc(slices.Clone(data), func(n string) bool { return !strings.HasPrefix(n, strings.TrimSuffix(c.Dir, "/")+"/") })
+			in := slices.DeleteFunc(slices.Clone(data),
+				func(n string) bool { return !strings.HasPrefix(n, strings.TrimSuffix(c.Dir, "/")+"/") })
 			names = bySplit(in, s.Split)
 		}
 		return names

@@ -64,31 +64,114 @@ const (
 
 // catalogue is in AIPerf's order.
 var catalogue = slices.Concat([]Set{
-	{Name: "exgentic_v2", Title: "an agent's recorded requests, with their pauses", Repo: "Exgentic/agent-llm-traces-v2", Revision: "4b8ad4ab198438e5a170f9171c19c6a2cf7c1814", Split: "train", Large: true, Spans: true},
-	{Name: "exgentic", Title: "an agent's recorded requests, with their pauses", Repo: "Exgentic/agent-llm-traces", Revision: "70036b93a04e61b0ea2706a68b962f4f26774587", Split: "train", License: "CDLA-Permissive-2.0", Large: true, Spans: true},
-	{Name: "sharegpt", Title: "a conversation with ChatGPT, its answers' lengths asked for", Repo: "anon8231489123/ShareGPT_Vicuna_unfiltered", Split: "train", File: "ShareGPT_V3_unfiltered_cleaned_split.json", License: "Apache-2.0", Talk: "conversations", Content: "value", Pairs: true},
-	{Name: "aimo", Title: "a mathematics problem", Repo: "AI-MO/NuminaMath-TIR", Split: "train", License: "Apache-2.0", Prompt: "problem"},
-	{Name: "mmstar", Title: "a question about an image", Repo: "Lin-Chen/MMStar", Split: "val", Prompt: "question", Image: "image"},
-	{Name: "mmvu", Title: "a question about a video, with choices", Repo: "yale-nlp/MMVU", Split: "validation", License: "CC-BY-SA-4.0", Prompt: "question", Choices: "choices", Video: "video"},
-	{Name: "vision_arena", Title: "a user's first message with its image", Repo: "lmarena-ai/VisionArena-Chat", Split: "train", Gated: true, Large: true, Talk: "conversation", Content: "content", Image: "images"},
-	{Name: "llava_onevision", Title: "an instruction with its image", Repo: "lmms-lab/LLaVA-OneVision-Data", Subset: "sharegpt4o", Split: "train", License: "Apache-2.0", Large: true, Talk: "conversations", Content: "value", Image: "image"},
-	{Name: "aimo_aime", Title: "a problem of the AIME competition", Repo: "AI-MO/aimo-validation-aime", Split: "train", License: "Apache-2.0", Prompt: "problem"},
-	{Name: "aimo_numina_cot", Title: "a mathematics problem", Repo: "AI-MO/NuminaMath-CoT", Split: "train", License: "Apache-2.0", Prompt: "problem"},
-	{Name: "aimo_numina_1_5", Title: "a mathematics problem", Repo: "AI-MO/NuminaMath-1.5", Split: "train", License: "Apache-2.0", Prompt: "problem"},
-	{Name: "spec_bench", Title: "the first question of a speculative decoding benchmark", File: "spec_bench.jsonl", Address: "https://raw.githubusercontent.com/hemingkx/Spec-Bench/fd2c1cd7d2201ef71db4c5f4e455008f017967bf/data/spec_bench/question.jsonl", License: "Apache-2.0", Prompt: "turns"},
-	{Name: "spec_al_gsm8k", Title: "a word problem of grade school mathematics", Repo: "openai/gsm8k", Subset: "main", Split: "test", License: "MIT", Prompt: "question"},
-	{Name: "spec_al_math500", Title: "a competition problem", Repo: "HuggingFaceH4/MATH-500", Split: "test", License: "MIT", Prompt: "problem"},
-	{Name: "spec_al_humaneval", Title: "a Python function to complete", Repo: "openai/openai_humaneval", Split: "test", License: "MIT", Prompt: "prompt"},
-	{Name: "spec_al_mbpp", Title: "a basic Python task", Repo: "google-research-datasets/mbpp", Subset: "full", Split: "test", License: "CC-BY-4.0", Prompt: "text"},
-	{Name: "spec_al_mtbench", Title: "a conversation of two questions", Repo: "HuggingFaceH4/mt_bench_prompts", Split: "train", License: "Apache-2.0", Prompt: "prompt", Turns: 2},
-	{Name: "instruct_coder", Title: "an instruction to change code", Repo: "likaixin/InstructCoder", Split: "train", License: "MIT", Prompt: "instruction"},
-	{Name: "blazedit_5k", Title: "a code file of about 5,000 characters with a change request", Repo: "vdaita/edit_5k_char", Split: "train", Template: edit},
-	{Name: "blazedit_10k", Title: "a code file of about 10,000 characters with a change request", Repo: "vdaita/edit_10k_char", Split: "train", Template: edit},
-	{Name: "librispeech", Title: "a sentence read aloud, up to 30 s", Repo: "openslr/librispeech_asr", Subset: "clean", Split: "test", License: "CC-BY-4.0", Large: true, Say: hear, Audio: "audio", Longest: clip},
-	{Name: "voxpopuli", Title: "speech of the European Parliament, up to 30 s", Repo: "facebook/voxpopuli", Subset: "en", Split: "test", License: "CC0-1.0", Large: true, Say: hear, Audio: "audio", Longest: clip},
-	{Name: "gigaspeech", Title: "speech of audiobooks and podcasts, up to 30 s", Repo: "speechcolab/gigaspeech", Subset: "xs", Split: "test", License: "Apache-2.0", Gated: true, Large: true, Say: hear, Audio: "audio", Longest: clip},
-	{Name: "ami", Title: "speech of meetings, up to 30 s", Repo: "edinburghcstr/ami", Subset: "ihm", Split: "test", License: "CC-BY-4.0", Large: true, Say: hear, Audio: "audio", Longest: clip},
-	{Name: "spgispeech", Title: "speech of earnings calls, up to 30 s", Repo: "kensho/spgispeech", Subset: "test", Split: "test", License: "its own terms, for academic research", Gated: true, Large: true, Say: hear, Audio: "audio", Longest: clip},
+	{
+		Name: "exgentic_v2", Title: "an agent's recorded requests, with their pauses",
+		Repo: "Exgentic/agent-llm-traces-v2", Revision: "4b8ad4ab198438e5a170f9171c19c6a2cf7c1814", Split: "train",
+		Large: true, Spans: true,
+	},
+	{
+		Name: "exgentic", Title: "an agent's recorded requests, with their pauses", Repo: "Exgentic/agent-llm-traces",
+		Revision: "70036b93a04e61b0ea2706a68b962f4f26774587", Split: "train", License: "CDLA-Permissive-2.0",
+		Large: true, Spans: true,
+	},
+	{
+		Name: "sharegpt", Title: "a conversation with ChatGPT, its answers' lengths asked for",
+		Repo: "anon8231489123/ShareGPT_Vicuna_unfiltered", Split: "train",
+		File: "ShareGPT_V3_unfiltered_cleaned_split.json", License: "Apache-2.0",
+		Talk: "conversations", Content: "value", Pairs: true,
+	},
+	{
+		Name: "aimo", Title: "a mathematics problem", Repo: "AI-MO/NuminaMath-TIR", Split: "train", License: "Apache-2.0",
+		Prompt: "problem",
+	},
+	{
+		Name: "mmstar", Title: "a question about an image", Repo: "Lin-Chen/MMStar", Split: "val", Prompt: "question",
+		Image: "image",
+	},
+	{
+		Name: "mmvu", Title: "a question about a video, with choices", Repo: "yale-nlp/MMVU", Split: "validation",
+		License: "CC-BY-SA-4.0", Prompt: "question", Choices: "choices", Video: "video",
+	},
+	{
+		Name: "vision_arena", Title: "a user's first message with its image", Repo: "lmarena-ai/VisionArena-Chat",
+		Split: "train", Gated: true, Large: true, Talk: "conversation", Content: "content", Image: "images",
+	},
+	{
+		Name: "llava_onevision", Title: "an instruction with its image", Repo: "lmms-lab/LLaVA-OneVision-Data",
+		Subset: "sharegpt4o", Split: "train", License: "Apache-2.0", Large: true,
+		Talk: "conversations", Content: "value", Image: "image",
+	},
+	{
+		Name: "aimo_aime", Title: "a problem of the AIME competition", Repo: "AI-MO/aimo-validation-aime",
+		Split: "train", License: "Apache-2.0", Prompt: "problem",
+	},
+	{
+		Name: "aimo_numina_cot", Title: "a mathematics problem", Repo: "AI-MO/NuminaMath-CoT",
+		Split: "train", License: "Apache-2.0", Prompt: "problem",
+	},
+	{
+		Name: "aimo_numina_1_5", Title: "a mathematics problem", Repo: "AI-MO/NuminaMath-1.5",
+		Split: "train", License: "Apache-2.0", Prompt: "problem",
+	},
+	{
+		Name: "spec_bench", Title: "the first question of a speculative decoding benchmark", File: "spec_bench.jsonl",
+		Address: "https://raw.githubusercontent.com/hemingkx/Spec-Bench/fd2c1cd7d2201ef71db4c5f4e455008f017967bf/data/spec_bench/question.jsonl",
+		License: "Apache-2.0", Prompt: "turns",
+	},
+	{
+		Name: "spec_al_gsm8k", Title: "a word problem of grade school mathematics", Repo: "openai/gsm8k", Subset: "main",
+		Split: "test", License: "MIT", Prompt: "question",
+	},
+	{
+		Name: "spec_al_math500", Title: "a competition problem", Repo: "HuggingFaceH4/MATH-500",
+		Split: "test", License: "MIT", Prompt: "problem",
+	},
+	{
+		Name: "spec_al_humaneval", Title: "a Python function to complete", Repo: "openai/openai_humaneval",
+		Split: "test", License: "MIT", Prompt: "prompt",
+	},
+	{
+		Name: "spec_al_mbpp", Title: "a basic Python task", Repo: "google-research-datasets/mbpp", Subset: "full",
+		Split: "test", License: "CC-BY-4.0", Prompt: "text",
+	},
+	{
+		Name: "spec_al_mtbench", Title: "a conversation of two questions", Repo: "HuggingFaceH4/mt_bench_prompts",
+		Split: "train", License: "Apache-2.0", Prompt: "prompt", Turns: 2,
+	},
+	{
+		Name: "instruct_coder", Title: "an instruction to change code", Repo: "likaixin/InstructCoder",
+		Split: "train", License: "MIT", Prompt: "instruction",
+	},
+	{
+		Name: "blazedit_5k", Title: "a code file of about 5,000 characters with a change request",
+		Repo: "vdaita/edit_5k_char", Split: "train", Template: edit,
+	},
+	{
+		Name: "blazedit_10k", Title: "a code file of about 10,000 characters with a change request",
+		Repo: "vdaita/edit_10k_char", Split: "train", Template: edit,
+	},
+	{
+		Name: "librispeech", Title: "a sentence read aloud, up to 30 s", Repo: "openslr/librispeech_asr", Subset: "clean",
+		Split: "test", License: "CC-BY-4.0", Large: true, Say: hear, Audio: "audio", Longest: clip,
+	},
+	{
+		Name: "voxpopuli", Title: "speech of the European Parliament, up to 30 s", Repo: "facebook/voxpopuli",
+		Subset: "en", Split: "test", License: "CC0-1.0", Large: true, Say: hear, Audio: "audio", Longest: clip,
+	},
+	{
+		Name: "gigaspeech", Title: "speech of audiobooks and podcasts, up to 30 s", Repo: "speechcolab/gigaspeech",
+		Subset: "xs", Split: "test", License: "Apache-2.0", Gated: true, Large: true, Say: hear, Audio: "audio",
+		Longest: clip,
+	},
+	{
+		Name: "ami", Title: "speech of meetings, up to 30 s", Repo: "edinburghcstr/ami", Subset: "ihm", Split: "test",
+		License: "CC-BY-4.0", Large: true, Say: hear, Audio: "audio", Longest: clip,
+	},
+	{
+		Name: "spgispeech", Title: "speech of earnings calls, up to 30 s", Repo: "kensho/spgispeech", Subset: "test",
+		Split: "test", License: "its own terms, for academic research", Gated: true,
+		Large: true, Say: hear, Audio: "audio", Longest: clip,
+	},
 }, coding)
 
 // coding are SemiAnalysis's traces of coding agents, one per release.
@@ -111,11 +194,15 @@ var coding = func() (rows []Set) {
 		{"_062126", "-062126"},
 		{"_062126_256k", "-062126-256k"},
 	} {
-		rows = append(rows, weka("semianalysis_cc_traces_weka"+r.name, "semianalysisai/cc-traces-weka"+r.repo, "Apache-2.0"))
+		rows = append(rows, weka("semianalysis_cc_traces_weka"+r.name, "semianalysisai/cc-traces-weka"+r.repo,
+			"Apache-2.0"))
 	}
 	return append(rows, weka("weka_hf", "", ""))
 }()
 
 func weka(name, repo, license string) Set {
-	return Set{Name: name, Title: "a coding agent's session as lengths and hashes", Repo: repo, Split: "train", License: license, Format: "weka_trace", Corpus: "coding"}
+	return Set{
+		Name: name, Title: "a coding agent's session as lengths and hashes", Repo: repo, Split: "train",
+		License: license, Format: "weka_trace", Corpus: "coding",
+	}
 }

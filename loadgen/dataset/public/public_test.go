@@ -41,7 +41,8 @@ func TestPick(t *testing.T) {
 		}
 	}
 	s, _ := public.Named("sharegpt")
-	if got, err := s.Pick([]string{"HTML_cleaned_raw_dataset/a.json", s.File, "old.json"}, ""); err != nil || !slices.Equal(got, []string{s.File}) {
+	if got, err := s.Pick([]string{"HTML_cleaned_raw_dataset/a.json", s.File, "old.json"}, ""); err != nil ||
+		!slices.Equal(got, []string{s.File}) {
 		t.Errorf("a named file: %q, %v", got, err)
 	}
 }
@@ -63,8 +64,10 @@ func TestFind(t *testing.T) {
 	t.Setenv("HF_HUB_CACHE", home)
 	t.Chdir(t.TempDir())
 	set, _ := public.Named("voxpopuli")
-	if _, err := set.Find(""); err == nil || !strings.Contains(err.Error(), "facebook/voxpopuli: not in the cache; looked in "+filepath.Join(home, "datasets--facebook--voxpopuli")) ||
-		!strings.Contains(diag.Line(err), "hint: --allow-download fetches it, as does: hf download --repo-type dataset facebook/voxpopuli") || strings.Contains(err.Error(), "\n") {
+	if _, err := set.Find(""); err == nil || !strings.Contains(err.Error(),
+		"facebook/voxpopuli: not in the cache; looked in "+filepath.Join(home, "datasets--facebook--voxpopuli")) ||
+		!strings.Contains(diag.Line(err),
+			"hint: --allow-download fetches it, as does: hf download --repo-type dataset facebook/voxpopuli") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("nothing there: %v", err)
 	}
 	repo := filepath.Join(home, "datasets--facebook--voxpopuli")
@@ -74,11 +77,13 @@ func TestFind(t *testing.T) {
 	put(t, filepath.Join(repo, "snapshots", "bbb", "en", "test", "0000.parquet"), "PAR1")
 	put(t, filepath.Join(repo, "snapshots", "bbb", "de", "test", "0000.parquet"), "PAR1")
 	at, err := set.Find("")
-	if want := []string{filepath.Join(repo, "snapshots", "bbb", "en", "test", "0000.parquet")}; err != nil || !slices.Equal(at.Files, want) || at.Commit != "bbb" {
+	if want := []string{filepath.Join(repo, "snapshots", "bbb", "en", "test", "0000.parquet")}; err != nil ||
+		!slices.Equal(at.Files, want) || at.Commit != "bbb" {
 		t.Errorf("Find = %+v, %v; want %q", at, err, want)
 	}
 	gated, _ := public.Named("spgispeech")
-	if _, err := gated.Find(""); err == nil || !strings.Contains(diag.Line(err), "its terms must be accepted there first") {
+	if _, err := gated.Find(""); err == nil ||
+		!strings.Contains(diag.Line(err), "its terms must be accepted there first") {
 		t.Errorf("gated: %v", err)
 	}
 	bench, _ := public.Named("spec_bench")
@@ -109,12 +114,16 @@ func TestCatalogue(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range public.Catalogue() {
 		ways := 0
-		for _, is := range []bool{s.Prompt != "", s.Template != "", s.Talk != "", s.Say != "", s.Spans, s.Format != ""} {
+		for _, is := range []bool{
+			s.Prompt != "", s.Template != "", s.Talk != "", s.Say != "", s.Spans,
+			s.Format != "",
+		} {
 			if is {
 				ways++
 			}
 		}
-		if ways != 1 || seen[s.Name] || s.Title == "" || s.Repo == "" && s.Address == "" && s.Name != "weka_hf" || s.Repo != "" && s.Split == "" {
+		if ways != 1 || seen[s.Name] || s.Title == "" || s.Repo == "" && s.Address == "" &&
+			s.Name != "weka_hf" || s.Repo != "" && s.Split == "" {
 			t.Errorf("%+v: %d ways to a prompt", s, ways)
 		}
 		seen[s.Name] = true

@@ -97,7 +97,10 @@ func embedded(raw json.RawMessage) json.RawMessage {
 }
 
 func spanTime(s string) (time.Time, error) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999"} {
+	for _, layout := range []string{
+		time.RFC3339Nano, "2006-01-02T15:04:05.999999999",
+		"2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999",
+	} {
 		if at, err := time.Parse(layout, s); err == nil {
 			return at, nil
 		}

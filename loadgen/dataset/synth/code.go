@@ -29,7 +29,8 @@ func makeCode(r *rand.Rand) string {
 			a, a, snake(), snake(), a, b, a, b, a, b, snake(), r.IntN(1000), a, snake(), 1+r.IntN(100))
 	case 4:
 		return fmt.Sprintf("info 2024-%02d-%02d %02d:%02d:%02d worker %d %s %s %s in %d ms, retry %t\n",
-			1+r.IntN(12), 1+r.IntN(28), r.IntN(24), r.IntN(60), r.IntN(60), r.IntN(64), pick(verbs), pick(adjectives), a, r.IntN(5000), r.IntN(2) == 0)
+			1+r.IntN(12), 1+r.IntN(28), r.IntN(24), r.IntN(60), r.IntN(60), r.IntN(64), pick(verbs),
+			pick(adjectives), a, r.IntN(5000), r.IntN(2) == 0)
 	}
 	return fmt.Sprintf("const %s = async (%s) => {\n  const %s = await fetch(`/api/%s/${%s.id}`);\n  if (!%s.ok) {\n    throw new Error('%s %s');\n  }\n  return %s.json();\n};\n",
 		f, a, b, a, a, b, pick(verbs), a, b)

@@ -197,9 +197,11 @@ func makeSentence(r *rand.Rand) string {
 	case 1:
 		return " " + thing("The") + " " + deed() + " " + pick(places) + " " + thing("the") + "."
 	case 2:
-		return " " + thing("Every") + " " + deed() + ", and " + thing("the") + " " + pick(verbs) + " it " + pick(times) + "."
+		return " " + thing("Every") + " " + deed() + ", and " + thing("the") + " " + pick(verbs) + " it " +
+			pick(times) + "."
 	case 3:
-		return " Nobody " + deed() + " " + pick(times) + "; " + pick(counts) + " " + pick(nouns) + "s " + pick(verbs) + " it " + pick(places) + " " + thing("the") + "."
+		return " Nobody " + deed() + " " + pick(times) + "; " + pick(counts) + " " + pick(nouns) + "s " + pick(verbs) +
+			" it " + pick(places) + " " + thing("the") + "."
 	}
 	return " When " + thing("the") + " " + deed() + ", " + thing("the") + " " + deed() + " " + pick(times) + "."
 }

@@ -58,13 +58,21 @@ func TestDistributions(t *testing.T) {
 	two := counts(t, &schema.Shape{Mean: num(300), Median: num(200)}, n)
 	within("the log-normal's median", two[n/2], 200, 8)
 	within("its mean", mean(two), 300, 15)
-	peaks := counts(t, &schema.Shape{Peaks: []schema.Shape{{Value: num(10), Weight: num(3)}, {Value: num(100), Weight: num(1)}}}, n)
+	peaks := counts(t, &schema.Shape{Peaks: []schema.Shape{
+		{Value: num(10), Weight: num(3)},
+		{Value: num(100), Weight: num(1)},
+	}}, n)
 	within("the share of the larger peak", float64(n-slices.Index(peaks, 100))/n, 0.25, 5*math.Sqrt(0.25*0.75/n))
-	points := counts(t, &schema.Shape{Points: []schema.Point{{Value: 1, Weight: num(1)}, {Value: 5, Weight: num(1)}, {Value: 9}}}, n)
+	points := counts(t, &schema.Shape{Points: []schema.Point{
+		{Value: 1, Weight: num(1)},
+		{Value: 5, Weight: num(1)},
+		{Value: 9},
+	}}, n)
 	if got := slices.Compact(points); !slices.Equal(got, []float64{1, 5, 9}) {
 		t.Errorf("points give %v", got)
 	}
-	if c := counts(t, &schema.Shape{Mean: num(3), StdDev: num(3), Min: num(2), Max: num(4)}, n); c[0] != 2 || c[n-1] != 4 {
+	if c := counts(t, &schema.Shape{Mean: num(3), StdDev: num(3), Min: num(2), Max: num(4)}, n); c[0] != 2 ||
+		c[n-1] != 4 {
 		t.Errorf("min 2 and max 4 give %g to %g", c[0], c[n-1])
 	}
 }
@@ -90,7 +98,8 @@ func TestSeconds(t *testing.T) {
 	if got := sum / n; math.Abs(got-0.0554) > 0.002 {
 		t.Errorf("the mean is %g s, want 0.0554", got)
 	}
-	if _, err := synth.NewSeconds("audio.length", &schema.Shape{Mean: num(-1), StdDev: num(0.01)}, 1, 1e9); err == nil || !strings.Contains(err.Error(), "below 0.02") {
+	if _, err := synth.NewSeconds("audio.length", &schema.Shape{Mean: num(-1), StdDev: num(0.01)}, 1,
+		1e9); err == nil || !strings.Contains(err.Error(), "below 0.02") {
 		t.Errorf("lengths below none: %v", err)
 	}
 }
@@ -111,7 +120,8 @@ func TestShapesThatAreNone(t *testing.T) {
 		{schema.Shape{Points: []schema.Point{{Value: 1, Weight: num(0)}}}, "all weights are 0"},
 		{schema.Shape{Points: []schema.Point{{Value: 1, Weight: num(-1)}}}, "not a finite number from 0"},
 	} {
-		if _, err := synth.NewLengths("isl", &c.shape, 1, 1e6); err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "isl: ") {
+		if _, err := synth.NewLengths("isl", &c.shape, 1, 1e6); err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.HasPrefix(err.Error(), "isl: ") {
 			t.Errorf("%+v: error %v, want %q", c.shape, err, c.want)
 		}
 	}
@@ -189,7 +199,12 @@ func TestTextsAreExact(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, corpus := range []struct{ name, file string }{{"sonnet", ""}, {"coding", ""}, {"random", ""}, {"", file}} {
+		for _, corpus := range []struct{ name, file string }{
+			{"sonnet", ""},
+			{"coding", ""},
+			{"random", ""},
+			{"", file},
+		} {
 			c, err := synth.NewCorpus(corpus.name, corpus.file, tok)
 			if err != nil {
 				t.Fatal(err)

@@ -19,23 +19,24 @@ type Stats struct {
 
 // Analysis is what AIPerf's analyze-trace says, by its names, and more.
 type Analysis struct {
-	Requests          int     `json:"total_requests"`
-	UniquePrefixes    int     `json:"unique_prefixes"`
-	PrefixGroups      int     `json:"num_prefix_groups"`
-	CacheHitRate      float64 `json:"cache_hit_rate"` // mean over requests of the share of leading blocks seen before
-	MinISL            int64   `json:"min_isl"`
-	MaxISL            int64   `json:"max_isl"`
-	AvgISL            float64 `json:"avg_isl"`
-	MinOSL            int64   `json:"min_osl"`
-	MaxOSL            int64   `json:"max_osl"`
-	AvgOSL            float64 `json:"avg_osl"`
-	PrefixReuseRatio  float64 `json:"prefix_reuse_ratio"`
-	ISL               *Stats  `json:"isl_stats"`
-	OSL               *Stats  `json:"osl_stats"`
-	ContextLength     *Stats  `json:"context_length_stats"`
-	UniquePromptLen   *Stats  `json:"unique_prompt_length_stats"`
-	HitRate           *Stats  `json:"hit_rate_stats"`
-	TokenHitRate      float64 `json:"token_hit_rate"` // ours: known tokens over all tokens, infinite cache; a block is known behind its own prefix
+	Requests         int     `json:"total_requests"`
+	UniquePrefixes   int     `json:"unique_prefixes"`
+	PrefixGroups     int     `json:"num_prefix_groups"`
+	CacheHitRate     float64 `json:"cache_hit_rate"` // mean over requests of the share of leading blocks seen before
+	MinISL           int64   `json:"min_isl"`
+	MaxISL           int64   `json:"max_isl"`
+	AvgISL           float64 `json:"avg_isl"`
+	MinOSL           int64   `json:"min_osl"`
+	MaxOSL           int64   `json:"max_osl"`
+	AvgOSL           float64 `json:"avg_osl"`
+	PrefixReuseRatio float64 `json:"prefix_reuse_ratio"`
+	ISL              *Stats  `json:"isl_stats"`
+	OSL              *Stats  `json:"osl_stats"`
+	ContextLength    *Stats  `json:"context_length_stats"`
+	UniquePromptLen  *Stats  `json:"unique_prompt_length_stats"`
+	HitRate          *Stats  `json:"hit_rate_stats"`
+	// ours: known tokens over all tokens, infinite cache; a block is known behind its own prefix
+	TokenHitRate      float64 `json:"token_hit_rate"`
 	BlockSize         int     `json:"block_size"`
 	DurationSeconds   float64 `json:"duration_seconds"`
 	Sessions          int     `json:"sessions"`

@@ -44,7 +44,10 @@ type Fidelity struct {
 // time.
 func Compare(rows []Row, sent []Sent, block int, tolerance time.Duration) Fidelity {
 	nan := math.NaN()
-	f := Fidelity{Rows: len(rows), Missing: len(rows) - len(sent), Score: 1, OnTime: nan, Dependencies: nan, InputLength: nan, OutputLength: nan, PrefixHit: nan, Reached: nan}
+	f := Fidelity{
+		Rows: len(rows), Missing: len(rows) - len(sent), Score: 1, OnTime: nan, Dependencies: nan,
+		InputLength: nan, OutputLength: nan, PrefixHit: nan, Reached: nan,
+	}
 	slices.SortStableFunc(sent, func(a, b Sent) int { return cmp.Compare(a.At, b.At) })
 	var lags []float64
 	var in, out gap

@@ -21,7 +21,8 @@ type Params struct {
 
 // Changes tells whether lengths, prefixes or times are touched at all.
 func (p *Params) Changes() bool {
-	return !one(p.Speedup) || !one(p.PrefixLen) || p.Roots > 1 || !one(p.PromptLen) || p.OutputLen != nil && *p.OutputLen != 1
+	return !one(p.Speedup) || !one(p.PrefixLen) || p.Roots > 1 || !one(p.PromptLen) || p.OutputLen != nil &&
+		*p.OutputLen != 1
 }
 
 func one(v float64) bool { return v == 0 || v == 1 }

@@ -57,7 +57,8 @@ func TestAnalyze(t *testing.T) {
 	}
 	whole := a.FiniteCacheCurves[len(a.FiniteCacheCurves)-1]
 	if whole.Blocks != 7 || math.Abs(whole.TokenHitRate-a.TokenHitRate) > 1e-12 {
-		t.Errorf("a cache that holds everything knows %g in %d blocks, an infinite one %g", whole.TokenHitRate, whole.Blocks, a.TokenHitRate)
+		t.Errorf("a cache that holds everything knows %g in %d blocks, an infinite one %g",
+			whole.TokenHitRate, whole.Blocks, a.TokenHitRate)
 	}
 	for i := 1; i < len(a.FiniteCacheCurves); i++ {
 		if a.FiniteCacheCurves[i].TokenHitRate < a.FiniteCacheCurves[i-1].TokenHitRate {
@@ -68,7 +69,9 @@ func TestAnalyze(t *testing.T) {
 
 // slowly is the analysis by its definitions, with a list of what each cache
 // holds, the last used block first.
-func slowly(rows []trace.Row, block int, sizes []int) (hitRate float64, prefixes, groups int, contexts []float64, known []float64) {
+func slowly(
+	rows []trace.Row, block int, sizes []int,
+) (hitRate float64, prefixes, groups int, contexts []float64, known []float64) {
 	seen, count, first, places := map[int32]bool{}, map[string]int{}, map[int32]int{}, map[[2]int32]int{}
 	caches := make([][]string, len(sizes))
 	known = make([]float64, len(sizes))
@@ -157,7 +160,8 @@ func TestAnalyzeAgainstDefinitions(t *testing.T) {
 		}
 		hitRate, prefixes, groups, contexts, known := slowly(rows, 8, sizes)
 		if math.Abs(a.CacheHitRate-hitRate) > 1e-12 || a.UniquePrefixes != prefixes || a.PrefixGroups != groups {
-			t.Fatalf("%v: hit rate %g, %d prefixes, %d groups, want %g, %d, %d", rows, a.CacheHitRate, a.UniquePrefixes, a.PrefixGroups, hitRate, prefixes, groups)
+			t.Fatalf("%v: hit rate %g, %d prefixes, %d groups, want %g, %d, %d", rows, a.CacheHitRate,
+				a.UniquePrefixes, a.PrefixGroups, hitRate, prefixes, groups)
 		}
 		var context, total float64
 		for i := range rows {
@@ -325,7 +329,8 @@ func TestCompare(t *testing.T) {
 	compare := func(change func([]trace.Sent) []trace.Sent) trace.Fidelity {
 		return trace.Compare(four(), change(exact()), 10, 10*time.Millisecond)
 	}
-	if f := compare(func(s []trace.Sent) []trace.Sent { return s }); f.Score != 1 || f.Reached != f.PrefixHit || f.Dependencies != 1 || f.LagP99 != 0 || f.OnTime != 1 || f.Timed != 4 {
+	if f := compare(func(s []trace.Sent) []trace.Sent { return s }); f.Score != 1 || f.Reached != f.PrefixHit ||
+		f.Dependencies != 1 || f.LagP99 != 0 || f.OnTime != 1 || f.Timed != 4 {
 		t.Errorf("an exact replay scores %+v", f)
 	}
 	late := compare(func(s []trace.Sent) []trace.Sent { s[3].At += time.Second; return s })
@@ -375,7 +380,8 @@ func TestCompare(t *testing.T) {
 	for i := range rows {
 		rows[i].In, rows[i].Blocks = 0, nil
 	}
-	if f := trace.Compare(rows, texts, 10, 10*time.Millisecond); !math.IsNaN(f.PrefixHit) || f.Reached == 0 || f.Score != 1 {
+	if f := trace.Compare(rows, texts, 10, 10*time.Millisecond); !math.IsNaN(f.PrefixHit) || f.Reached == 0 ||
+		f.Score != 1 {
 		t.Errorf("a trace that says no lengths: %+v", f)
 	}
 	silent := compare(func(s []trace.Sent) []trace.Sent {

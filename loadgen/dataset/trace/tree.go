@@ -43,7 +43,10 @@ const (
 func newTree(rows []Row) *tree {
 	again := repetitions(rows)
 	n := again.n
-	t := &tree{again: again, counts: make([]int32, n), parent: make([]int32, n), place: make([]int32, n), other: map[pair]int32{}, beyond: map[pair]int32{}}
+	t := &tree{
+		again: again, counts: make([]int32, n), parent: make([]int32, n), place: make([]int32, n),
+		other: map[pair]int32{}, beyond: map[pair]int32{},
+	}
 	for i := range t.place {
 		t.place[i], t.parent[i] = unseen, unknown
 	}

@@ -30,15 +30,24 @@ func (u Usage) Said() bool { return u != NoUsage }
 // wins; 0 is a claim, too.
 var (
 	promptNames     = []string{"prompt_tokens", "input_tokens", "promptTokenCount", "inputTokens", "input_token_count"}
-	completionNames = []string{"completion_tokens", "output_tokens", "candidatesTokenCount", "outputTokens", "generated_token_count"}
-	totalNames      = []string{"total_tokens", "totalTokens", "totalTokenCount"}
-	reasoningNames  = []string{"reasoning_tokens", "thoughtsTokenCount"}
-	acceptedNames   = []string{"accepted_prediction_tokens"}
-	rejectedNames   = []string{"rejected_prediction_tokens"}
-	cachedNames     = []string{"cached_tokens", "cache_read_input_tokens", "cacheReadInputTokens", "cachedContentTokenCount", "prompt_cache_hit_tokens"}
+	completionNames = []string{
+		"completion_tokens", "output_tokens", "candidatesTokenCount", "outputTokens",
+		"generated_token_count",
+	}
+	totalNames     = []string{"total_tokens", "totalTokens", "totalTokenCount"}
+	reasoningNames = []string{"reasoning_tokens", "thoughtsTokenCount"}
+	acceptedNames  = []string{"accepted_prediction_tokens"}
+	rejectedNames  = []string{"rejected_prediction_tokens"}
+	cachedNames    = []string{
+		"cached_tokens", "cache_read_input_tokens", "cacheReadInputTokens",
+		"cachedContentTokenCount", "prompt_cache_hit_tokens",
+	}
 	// Servers that count the cached part of a prompt apart from its input
 	// tokens name it so; prompt is then the sum.
-	apartNames = []string{"cache_read_input_tokens", "cache_creation_input_tokens", "cacheReadInputTokens", "cacheWriteInputTokens"}
+	apartNames = []string{
+		"cache_read_input_tokens", "cache_creation_input_tokens",
+		"cacheReadInputTokens", "cacheWriteInputTokens",
+	}
 )
 
 // claim is a value and its place in the list of names that it was found under.
@@ -63,7 +72,8 @@ func ReadUsage(s *scan.Scanner) (Usage, *Timings, error) {
 	}
 	var times *Timings
 	unsaid := claim{record.None, 1 << 10}
-	prompt, completion, total, reasoning, cached, accepted, rejected := unsaid, unsaid, unsaid, unsaid, unsaid, unsaid, unsaid
+	prompt, completion, total, reasoning, cached, accepted, rejected := unsaid, unsaid, unsaid, unsaid, unsaid, unsaid,
+		unsaid
 	apart := int64(0)
 	entry := func(key []byte) error {
 		if s.Peek() == '{' {
@@ -102,7 +112,10 @@ func ReadUsage(s *scan.Scanner) (Usage, *Timings, error) {
 			prompt.value = record.None
 		}
 	}
-	return Usage{prompt.value, completion.value, reasoning.value, total.value, cached.value, accepted.value, rejected.value}, times, err
+	return Usage{
+		prompt.value, completion.value, reasoning.value, total.value, cached.value, accepted.value,
+		rejected.value,
+	}, times, err
 }
 
 // Timings are what a server says about its own work on a request, in ms; NaN
@@ -122,7 +135,8 @@ var NoTimings = Timings{math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN
 
 // Said tells whether the server said anything.
 func (t Timings) Said() bool {
-	return t.Queue == t.Queue || t.Prefill == t.Prefill || t.Decode == t.Decode || t.Total == t.Total || t.Inference == t.Inference || t.PeakMemory == t.PeakMemory
+	return t.Queue == t.Queue || t.Prefill == t.Prefill || t.Decode == t.Decode || t.Total == t.Total ||
+		t.Inference == t.Inference || t.PeakMemory == t.PeakMemory
 }
 
 // Merge takes over what a later word says.
@@ -186,8 +200,9 @@ var headerTimes = map[string]func(*Timings) *float64{
 var serverTiming = map[string]func(*Timings) *float64{
 	"queue": headerTimes["x-queue-time"], "waiting": headerTimes["x-queue-time"],
 	"prefill": headerTimes["x-prefill-time"], "prompt": headerTimes["x-prefill-time"],
-	"decode": headerTimes["x-inference-time"], "generate": headerTimes["x-inference-time"], "inference": headerTimes["x-inference-time"],
-	"total": headerTimes["x-total-time"],
+	"decode": headerTimes["x-inference-time"], "generate": headerTimes["x-inference-time"],
+	"inference": headerTimes["x-inference-time"],
+	"total":     headerTimes["x-total-time"],
 }
 
 // HeaderTimings reads the times in the header lines of an answer: x-…-time and

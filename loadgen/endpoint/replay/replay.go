@@ -194,7 +194,8 @@ func (c calls) inOrder() (out []any) {
 // noInput are items of the Responses API that a next request may not hold
 // without settings of their own: AIPerf leaves them out, too.
 var noInput = []string{
-	"web_search_call", "file_search_call", "image_generation_call", "code_interpreter_call", "computer_call", "reasoning",
+	"web_search_call", "file_search_call", "image_generation_call", "code_interpreter_call", "computer_call",
+	"reasoning",
 }
 
 // Responses are the items of a response: those of its end, and those that only
@@ -273,7 +274,8 @@ func Stored(events Events) (id string) {
 			r = e.response
 		}
 		switch {
-		case e.Type == "error" || e.Type == "response.error" || slices.Contains([]string{"failed", "incomplete", "cancelled"}, r.Status):
+		case e.Type == "error" || e.Type == "response.error" ||
+			slices.Contains([]string{"failed", "incomplete", "cancelled"}, r.Status):
 			return ""
 		case r.ID != "":
 			id = r.ID

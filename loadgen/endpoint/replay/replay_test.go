@@ -15,8 +15,9 @@ func TestReplay(t *testing.T) {
 	const (
 		message = `{"type":"message","id":"m1","status":"completed","role":"assistant","content":[{"type":"output_text","text":"Hi <b>","annotations":[]}]}`
 		called  = `{"type":"function_call","id":"fc1","call_id":"call1","name":"f","arguments":"{}","status":"completed"}`
-		output  = `[{"type":"reasoning","id":"rs1"},` + message + `,` + called + `,{"type":"web_search_call","id":"ws"}]`
-		chunk   = `{"object":"chat.completion.chunk","choices":[{"index":0,"delta":`
+		output  = `[{"type":"reasoning","id":"rs1"},` + message + `,` +
+			called + `,{"type":"web_search_call","id":"ws"}]`
+		chunk = `{"object":"chat.completion.chunk","choices":[{"index":0,"delta":`
 	)
 	for _, c := range []struct {
 		name   string
@@ -31,8 +32,10 @@ func TestReplay(t *testing.T) {
 			[]string{
 				chunk + `{"role":"assistant","content":"Let me see."}}]}`,
 				chunk + `{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"f","arguments":""}},{"index":1,"id":"c2","type":"function","function":{"name":"g"}}]}}]}`,
-				chunk + `{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\":"}}]}}]}`, "not JSON with \"tool_calls\"",
-				chunk + `{"tool_calls":[{"index":0,"function":{"arguments":"1}"}}]},"finish_reason":"tool_calls"}]}`, "[DONE]",
+				chunk + `{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\":"}}]}}]}`,
+				"not JSON with \"tool_calls\"",
+				chunk + `{"tool_calls":[{"index":0,"function":{"arguments":"1}"}}]},"finish_reason":"tool_calls"}]}`,
+				"[DONE]",
 			},
 			`{"role":"assistant","content":"Let me see.","tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}},{"id":"c2","type":"function","function":{"name":"g","arguments":""}}]}`,
 		},
@@ -49,8 +52,10 @@ func TestReplay(t *testing.T) {
 		{
 			"response, streamed", replay.Responses,
 			[]string{
-				`{"type":"response.output_text.delta","delta":"Hi"}`, `{"type":"response.output_item.done","item":` + message + `}`,
-				`{"type":"response.output_item.done","item":{"type":"function_call","id":"fc2"}}`, `{"type":"response.completed","response":{"output":` + output + `}}`,
+				`{"type":"response.output_text.delta","delta":"Hi"}`,
+				`{"type":"response.output_item.done","item":` + message + `}`,
+				`{"type":"response.output_item.done","item":{"type":"function_call","id":"fc2"}}`,
+				`{"type":"response.completed","response":{"output":` + output + `}}`,
 			},
 			message + "," + called + `,{"type":"function_call","id":"fc2"}`,
 		},
@@ -72,7 +77,8 @@ func TestReplay(t *testing.T) {
 				`{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"t1","name":"f","input":{},"caller":{"type":"direct"}}}`,
 				`{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{\"a\":"}}`,
 				`{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"1}"}}`,
-				`{"type":"content_block_delta","index":9,"delta":{"type":"input_json_delta","partial_json":"lost"}}`, `{"type":"message_stop"}`,
+				`{"type":"content_block_delta","index":9,"delta":{"type":"input_json_delta","partial_json":"lost"}}`,
+				`{"type":"message_stop"}`,
 			},
 			`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"text","text":"Hi"},{"type":"tool_use","id":"t1","name":"f","input":{"a":1},"caller":{"type":"direct"}}]}`,
 		},
@@ -96,7 +102,8 @@ func TestReplay(t *testing.T) {
 // Whatever came, what goes into the next request is JSON.
 func FuzzReplay(f *testing.F) {
 	f.Add(`{"choices":[{"message":{"content":"a","tool_calls":[{"index":-1,"function":{}}]}}]}`)
-	f.Add(`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","input":3,"type":"x"}}` + "\n" + `{"type":"content_block_delta","index":0,"delta":{"partial_json":"[","signature":"s"}}`)
+	f.Add(`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","input":3,"type":"x"}}` + "\n" +
+		`{"type":"content_block_delta","index":0,"delta":{"partial_json":"[","signature":"s"}}`)
 	f.Add(`{"type":"response.output_item.done","item":{"a":[1,{}]}}`)
 	f.Fuzz(func(t *testing.T, all string) {
 		lines := strings.Split(all, "\n")

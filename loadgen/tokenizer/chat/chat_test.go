@@ -64,7 +64,8 @@ func TestRender(t *testing.T) {
 		{
 			"tools, and arguments as objects",
 			map[string]string{"tokenizer_config.json": config},
-			`[{"role":"assistant","content":"","tool_calls":[{"function":{"name":"w","arguments":"{\"city\":\"Köln\"}"}}]}]`, `[{"function":{"name":"w"}},{"function":{"name":"v"}}]`, nil,
+			`[{"role":"assistant","content":"","tool_calls":[{"function":{"name":"w","arguments":"{\"city\":\"Köln\"}"}}]}]`,
+			`[{"function":{"name":"w"}},{"function":{"name":"v"}}]`, nil,
 			"<s>[w v]\n<|assistant|>(w Köln)<|end|><|assistant|><think>",
 		},
 		{
@@ -113,7 +114,8 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %v; want %s", name, err, c.want)
 		}
 	}
-	tpl, err := chat.Open(folder(t, map[string]string{"chat_template.jinja": "{{ raise_exception('roles must alternate') }}"}))
+	tpl, err := chat.Open(folder(t,
+		map[string]string{"chat_template.jinja": "{{ raise_exception('roles must alternate') }}"}))
 	if err != nil {
 		t.Fatal(err)
 	}

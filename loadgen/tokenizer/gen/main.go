@@ -38,7 +38,8 @@ func run() error {
 	}
 	assets := filepath.Join(strings.TrimSpace(string(out)), filepath.FromSlash(module), "assets")
 	if _, err := os.Stat(assets); errors.Is(err, fs.ErrNotExist) {
-		fmt.Printf("loadgen/tokenizer: the ranks stay as they are; go mod download %s brings what they are made of\n", module)
+		fmt.Printf("loadgen/tokenizer: the ranks stay as they are; go mod download %s brings what they are made of\n",
+			module)
 		return nil
 	}
 	for _, name := range []string{"o200k_base", "cl100k_base", "p50k_base", "r50k_base"} {

@@ -33,13 +33,17 @@ func speak(t *testing.T, form string) *httptest.Server {
 			Model, Prompt, Content, Inputs *string
 			Special                        *bool `json:"add_special_tokens"`
 		}
-		if json.Unmarshal(raw, &in) != nil || r.URL.Path != "/tokenize" || r.Method != http.MethodPost || r.Header.Get("Authorization") != "Bearer k" {
+		if json.Unmarshal(raw, &in) != nil || r.URL.Path != "/tokenize" || r.Method != http.MethodPost ||
+			r.Header.Get("Authorization") != "Bearer k" {
 			http.Error(w, "no", http.StatusNotFound)
 			return
 		}
 		switch {
 		case form == "vllm" && in.Prompt != nil && *in.Model == "m" && in.Special != nil && !*in.Special:
-			_ = json.NewEncoder(w).Encode(map[string]any{"count": len(words(*in.Prompt)), "max_model_len": 9, "tokens": words(*in.Prompt)})
+			_ = json.NewEncoder(w).Encode(map[string]any{
+				"count":         len(words(*in.Prompt)),
+				"max_model_len": 9, "tokens": words(*in.Prompt),
+			})
 		case form == "llama" && in.Content == nil:
 			fmt.Fprint(w, `{"tokens":[]}`)
 		case form == "llama":
@@ -78,7 +82,8 @@ func TestForms(t *testing.T) {
 		if said := tok.Compare("mine", func(s string) int { return len(strings.Fields(s)) }); said != "" {
 			t.Errorf("%s: agreeing counts: %q", form, said)
 		}
-		if said := tok.Compare("mine", func(string) int { return 7 }); !strings.HasPrefix(said, "tokens counted with mine, not the server's tokenizer: one text has 7 tokens by the first, 14 by the server") {
+		if said := tok.Compare("mine", func(string) int { return 7 }); !strings.HasPrefix(said,
+			"tokens counted with mine, not the server's tokenizer: one text has 7 tokens by the first, 14 by the server") {
 			t.Errorf("%s: disagreeing counts: %q", form, said)
 		}
 		s.Close()
@@ -91,8 +96,14 @@ func TestForms(t *testing.T) {
 // A server without the route, and one that answers nonsense, say so.
 func TestNone(t *testing.T) {
 	t.Parallel()
-	for name, answer := range map[string]string{"an object": `{"a":1}`, "a page": `<html>`, "texts": `{"tokens":["a"]}`, "nothing": ``} {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) }))
+	for name, answer := range map[string]string{
+		"an object": `{"a":1}`, "a page": `<html>`, "texts": `{"tokens":["a"]}`,
+		"nothing": ``,
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w,
+				answer)
+		}))
 		_, err := remote.Open(context.Background(), s.Client(), s.URL, http.Header{}, "m")
 		s.Close()
 		if !errors.Is(err, remote.ErrNone) || strings.Contains(err.Error(), "\n") {
@@ -101,7 +112,8 @@ func TestNone(t *testing.T) {
 	}
 	s := httptest.NewServer(http.NotFoundHandler())
 	defer s.Close()
-	if _, err := remote.Open(context.Background(), s.Client(), s.URL, http.Header{}, "m"); !errors.Is(err, remote.ErrNone) || !strings.Contains(err.Error(), "HTTP 404") {
+	if _, err := remote.Open(context.Background(), s.Client(), s.URL, http.Header{}, "m"); !errors.Is(err,
+		remote.ErrNone) || !strings.Contains(err.Error(), "HTTP 404") {
 		t.Errorf("not found: %v", err)
 	}
 	if _, err := remote.Open(context.Background(), s.Client(), "http://", http.Header{}, "m"); err == nil {

@@ -143,7 +143,8 @@ func appendValue(b []byte, datatype string, v any) ([]byte, error) {
 		case "UINT64":
 			return varint(5), nil
 		case "FP32":
-			return protowire.AppendFixed32(protowire.AppendTag(b, 6, protowire.Fixed32Type), math.Float32bits(float32(f))), nil
+			return protowire.AppendFixed32(protowire.AppendTag(b, 6, protowire.Fixed32Type),
+				math.Float32bits(float32(f))), nil
 		case "FP64":
 			return protowire.AppendFixed64(protowire.AppendTag(b, 7, protowire.Fixed64Type), math.Float64bits(f)), nil
 		}
@@ -491,7 +492,8 @@ func rawValues(datatype string, b []byte) (data []any, err error) {
 
 // rawSizes are the bytes of one number of each data type.
 var rawSizes = map[string]int{
-	"FP16": 2, "BF16": 2, "FP32": 4, "FP64": 8, "INT8": 1, "INT16": 2, "INT32": 4, "INT64": 8, "UINT8": 1, "UINT16": 2, "UINT32": 4, "UINT64": 8, "BOOL": 1,
+	"FP16": 2, "BF16": 2, "FP32": 4, "FP64": 8, "INT8": 1, "INT16": 2, "INT32": 4, "INT64": 8, "UINT8": 1,
+	"UINT16": 2, "UINT32": 4, "UINT64": 8, "BOOL": 1,
 }
 
 // half is the value of an IEEE 754 binary16.

@@ -40,7 +40,9 @@ func (s *Methods) files(ctx context.Context, service string) (*protoregistry.Fil
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the dialogue
 	d := &dialogue{version: -1}
-	first := &reflection.ServerReflectionRequest{MessageRequest: &reflection.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: service}}
+	first := &reflection.ServerReflectionRequest{
+		MessageRequest: &reflection.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: service},
+	}
 	reply, err := s.open(ctx, d, first)
 	if err != nil {
 		return nil, err
@@ -58,7 +60,9 @@ func (s *Methods) files(ctx context.Context, service string) (*protoregistry.Fil
 			break
 		}
 		have[next] = &descriptorpb.FileDescriptorProto{Name: &next} // asked for once
-		reply, err = d.ask(&reflection.ServerReflectionRequest{MessageRequest: &reflection.ServerReflectionRequest_FileByFilename{FileByFilename: next}})
+		reply, err = d.ask(&reflection.ServerReflectionRequest{
+			MessageRequest: &reflection.ServerReflectionRequest_FileByFilename{FileByFilename: next},
+		})
 		if err != nil {
 			return nil, fmt.Errorf("reflection of %s: %w", service, err)
 		}
@@ -76,9 +80,12 @@ func (s *Methods) files(ctx context.Context, service string) (*protoregistry.Fil
 
 // open begins the dialogue in the newest version that the server has, with its
 // first question.
-func (s *Methods) open(ctx context.Context, d *dialogue, first *reflection.ServerReflectionRequest) (*reflection.ServerReflectionResponse, error) {
+func (s *Methods) open(
+	ctx context.Context, d *dialogue, first *reflection.ServerReflectionRequest,
+) (*reflection.ServerReflectionResponse, error) {
 	for v, name := range versions {
-		stream, err := s.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, "/"+name+"/ServerReflectionInfo")
+		stream, err := s.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true},
+			"/"+name+"/ServerReflectionInfo")
 		if err != nil {
 			return nil, unanswered(err)
 		}
@@ -119,7 +126,9 @@ func (d *dialogue) ask(q *reflection.ServerReflectionRequest) (*reflection.Serve
 // unknown is the error for a service that the server does not have, with those
 // that it has.
 func (d *dialogue) unknown(service string, e *reflection.ErrorResponse) error {
-	reply, err := d.ask(&reflection.ServerReflectionRequest{MessageRequest: &reflection.ServerReflectionRequest_ListServices{ListServices: "*"}})
+	reply, err := d.ask(&reflection.ServerReflectionRequest{
+		MessageRequest: &reflection.ServerReflectionRequest_ListServices{ListServices: "*"},
+	})
 	var have []string
 	for _, s := range reply.GetListServicesResponse().GetService() {
 		if !slices.Contains(versions, s.Name) {

@@ -93,7 +93,8 @@ func (s *Methods) Find(ctx context.Context, path string) (*Method, error) {
 func (s *Methods) reflect(ctx context.Context, m *Method) error {
 	service, name, ok := strings.Cut(strings.Trim(m.Path, "/"), "/")
 	if !ok || service == "" || name == "" || strings.Contains(name, "/") {
-		return mistake("endpoint.rpc.method: %s names no gRPC method", m.Path).Try("write it like package.Service/Method")
+		return mistake("endpoint.rpc.method: %s names no gRPC method",
+			m.Path).Try("write it like package.Service/Method")
 	}
 	files, err := s.files(ctx, service)
 	if err != nil {
@@ -109,7 +110,8 @@ func (s *Methods) reflect(ctx context.Context, m *Method) error {
 	}
 	method := all.Methods().ByName(protoreflect.Name(name))
 	if method == nil {
-		return mistake("endpoint.rpc.method: %s has no method %s; it has %s", service, name, strings.Join(names(all), ", "))
+		return mistake("endpoint.rpc.method: %s has no method %s; it has %s",
+			service, name, strings.Join(names(all), ", "))
 	}
 	if method.IsStreamingClient() && !method.IsStreamingServer() {
 		return mistake("endpoint.rpc.method: %s takes a stream and gives one answer, which is not supported", m.Path)
@@ -149,7 +151,8 @@ func (d described) Encode(body []byte) ([]byte, error) {
 
 // wrongBody is err about JSON that is no message of the type, with what it has.
 func wrongBody(d protoreflect.MessageDescriptor, err error) error {
-	why := strings.Join(strings.FieldsFunc(strings.TrimPrefix(err.Error(), "proto:"), unicode.IsSpace), " ") // with blanks of two kinds
+	// with blanks of two kinds
+	why := strings.Join(strings.FieldsFunc(strings.TrimPrefix(err.Error(), "proto:"), unicode.IsSpace), " ")
 	if _, after, ok := strings.Cut(why, "): "); ok && strings.HasPrefix(why, "(line ") {
 		why = after // of the template's output, which nobody sees
 	}

@@ -15,7 +15,10 @@ import (
 // sift feeds data in pieces of step bytes and says what is left.
 func sift(data []byte, step, keep int) (left string, size int64, sum string) {
 	var out bytes.Buffer
-	k := &wire.Bulk{Names: []string{"b64_json", "url"}, Keep: keep, Hash: sha256.New(), Next: func(b []byte) error { out.Write(b); return nil }}
+	k := &wire.Bulk{
+		Names: []string{"b64_json", "url"}, Keep: keep, Hash: sha256.New(),
+		Next: func(b []byte) error { out.Write(b); return nil },
+	}
 	for rest := data; len(rest) > 0; {
 		n := min(step, len(rest))
 		_ = k.Feed(rest[:n]) // Next does not fail
@@ -51,8 +54,10 @@ func TestBulk(t *testing.T) {
 			sum := sha256.Sum256([]byte(c.texts))
 			for step := 1; step <= len(c.in); step++ {
 				left, size, got := sift([]byte(c.in), step, 8)
-				if left != c.want && !strings.Contains(c.name, "escape") || size != int64(len(c.texts)) || got != hex.EncodeToString(sum[:]) {
-					t.Fatalf("in pieces of %d: %q, %d bytes, %s; want %q, %d, %x", step, left, size, got, c.want, len(c.texts), sum)
+				if left != c.want && !strings.Contains(c.name, "escape") || size != int64(len(c.texts)) ||
+					got != hex.EncodeToString(sum[:]) {
+					t.Fatalf("in pieces of %d: %q, %d bytes, %s; want %q, %d, %x", step, left, size, got, c.want,
+						len(c.texts), sum)
 				}
 			}
 		})
@@ -63,7 +68,8 @@ func TestBulk(t *testing.T) {
 // was asked for is gone.
 func FuzzBulk(f *testing.F) {
 	for _, s := range []string{
-		`{"data":[{"b64_json":"` + strings.Repeat("a", 30) + `\/\u0041"}]}`, `{"url":"\`, `{"url":"\u00`, `"url":"x"`, `{"a\"url":"abcdefghijkl"}`, `{"url":`, "\"\n\"url\":\"",
+		`{"data":[{"b64_json":"` + strings.Repeat("a", 30) + `\/\u0041"}]}`, `{"url":"\`, `{"url":"\u00`, `"url":"x"`,
+		`{"a\"url":"abcdefghijkl"}`, `{"url":`, "\"\n\"url\":\"",
 	} {
 		f.Add([]byte(s), uint8(3))
 	}

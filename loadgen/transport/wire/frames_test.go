@@ -47,8 +47,12 @@ func frames(in string, cuts ...int) (got []string, partial bool, err error) {
 
 func TestFrames(t *testing.T) {
 	t.Parallel()
-	in := frame("event", "PayloadPart", "data: a\n\n") + frame("event", "PayloadPart", "") + frame("exception", "ModelStreamError", `{"Message":"x"}`)
-	want := []string{"event PayloadPart data: a\n\n", "event PayloadPart ", `exception ModelStreamError {"Message":"x"}`}
+	in := frame("event", "PayloadPart", "data: a\n\n") + frame("event", "PayloadPart", "") +
+		frame("exception", "ModelStreamError", `{"Message":"x"}`)
+	want := []string{
+		"event PayloadPart data: a\n\n", "event PayloadPart ",
+		`exception ModelStreamError {"Message":"x"}`,
+	}
 	for cut := range len(in) {
 		if got, partial, err := frames(in, cut); !slices.Equal(got, want) || partial || err != nil {
 			t.Fatalf("cut at %d: %q, partial %v, %v", cut, got, partial, err)

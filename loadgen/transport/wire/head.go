@@ -70,7 +70,8 @@ func cutLine(b []byte) (line, rest []byte) {
 // status reads "HTTP/1.1 200 OK"; the reason may be missing.
 func (h *Head) status(line []byte) error {
 	bad := func() error { return fmt.Errorf("%w: status line %.60q", errHeader, line) }
-	if len(line) < 12 || string(line[:5]) != "HTTP/" || !digit(line[5]) || line[6] != '.' || !digit(line[7]) || line[8] != ' ' {
+	if len(line) < 12 || string(line[:5]) != "HTTP/" || !digit(line[5]) || line[6] != '.' || !digit(line[7]) ||
+		line[8] != ' ' {
 		return bad()
 	}
 	h.http11 = line[5] > '1' || line[5] == '1' && line[7] >= '1'

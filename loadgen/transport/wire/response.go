@@ -258,7 +258,8 @@ func (r *Response) foreign(more []byte) error {
 	case len(line) > 1 && line[0] == 0x15 && line[1] == 3: // an alert
 		return fmt.Errorf("the server speaks TLS; use https:// for this URL")
 	}
-	return fmt.Errorf("this is not an HTTP server: where a status line was due it sent %q", bytes.TrimSpace(line[:min(len(line), 60)]))
+	return fmt.Errorf("this is not an HTTP server: where a status line was due it sent %q",
+		bytes.TrimSpace(line[:min(len(line), 60)]))
 }
 
 // before is the byte that precedes b[i], which may be in an earlier feed.

@@ -119,14 +119,18 @@ func TestResponse(t *testing.T) {
 				} else if got.err != nil {
 					t.Fatalf("cut at %d: %v", cut, got.err)
 				}
-				if got.head.Status != c.status || string(got.body) != c.body || string(got.head.Reason) != c.reason || string(got.head.ContentType) != c.kind {
-					t.Fatalf("cut at %d: %d %q %q, body %q", cut, got.head.Status, got.head.Reason, got.head.ContentType, got.body)
+				if got.head.Status != c.status || string(got.body) != c.body || string(got.head.Reason) != c.reason ||
+					string(got.head.ContentType) != c.kind {
+					t.Fatalf("cut at %d: %d %q %q, body %q", cut, got.head.Status,
+						got.head.Reason, got.head.ContentType, got.body)
 				}
 				if c.err != "" {
 					continue
 				}
-				if got.rest != c.rest || errors.Is(got.closed, io.ErrUnexpectedEOF) != c.cut || got.head.KeepAlive != c.keep {
-					t.Fatalf("cut at %d: rest %q, closed %v, keep alive %v", cut, got.rest, got.closed, got.head.KeepAlive)
+				if got.rest != c.rest || errors.Is(got.closed, io.ErrUnexpectedEOF) != c.cut ||
+					got.head.KeepAlive != c.keep {
+					t.Fatalf("cut at %d: rest %q, closed %v, keep alive %v", cut, got.rest, got.closed,
+						got.head.KeepAlive)
 				}
 			}
 		})
@@ -175,7 +179,8 @@ func FuzzResponse(f *testing.F) {
 		i := int(a) % (len(in) + 1)
 		j := i + int(b)%(len(in)-i+1)
 		split := parse(in, i, j)
-		if fmt.Sprint(whole.err, whole.closed, whole.head, string(whole.body), whole.rest, whole.done) != fmt.Sprint(split.err, split.closed, split.head, string(split.body), split.rest, split.done) {
+		if fmt.Sprint(whole.err, whole.closed, whole.head, string(whole.body), whole.rest,
+			whole.done) != fmt.Sprint(split.err, split.closed, split.head, string(split.body), split.rest, split.done) {
 			t.Fatalf("%q cut at %d, %d:\n%+v\nin one piece:\n%+v", in, i, j, split, whole)
 		}
 		status, body, err := reference(in)
@@ -183,7 +188,8 @@ func FuzzResponse(f *testing.F) {
 			return // it is stricter in places: bare LF between chunks, header names
 		}
 		if whole.err != nil || whole.closed != nil || whole.head.Status != status || !bytes.Equal(whole.body, body) {
-			t.Fatalf("%q: status %d, body %q, errors %v, %v; net/http: %d %q", in, whole.head.Status, whole.body, whole.err, whole.closed, status, body)
+			t.Fatalf("%q: status %d, body %q, errors %v, %v; net/http: %d %q", in, whole.head.Status,
+				whole.body, whole.err, whole.closed, status, body)
 		}
 	})
 }

@@ -27,18 +27,30 @@ type Row struct {
 // Catalogue is every chart there is, in the order of a report.
 func Catalogue() []Row {
 	return []Row{
-		{"pareto", "Throughput against speed", "How much throughput can I have, and what does it cost in speed?", false, lined, pareto},
+		{
+			"pareto", "Throughput against speed", "How much throughput can I have, and what does it cost in speed?", false,
+			lined, pareto,
+		},
 		{"throughput-vs-load", "Throughput against load", "Where does it stop growing?", false, lined, throughput},
 		{"latency-vs-load", "Latency against load", "When does it get slow?", false, lined, latency},
 		{"good-share", "Goodput against load", "How much load can I promise?", false, lined, goodShare},
 		{"search", "The search", "Where is the limit, and what did each probe show?", false, lined, searched},
 		{"change", "Change between two systems", "Did it regress?", false, paired, change},
 		{"trials", "Trials beside their interval", "Can I believe the ±?", false, evenly, trials},
-		{"lengths", "Lengths: asked, sent, got", "Was this the workload I meant? Means, and the middle 90 % of the requests", false, evenly, lengths},
+		{
+			"lengths", "Lengths: asked, sent, got",
+			"Was this the workload I meant? Means, and the middle 90 % of the requests", false, evenly, lengths,
+		},
 		{"cost", "Cost against speed", "What does a token cost?", false, lined, cost},
 		{"anatomy", "Anatomy of a TTFT", "Where does the time of a TTFT go?", false, evenly, anatomy},
-		{"ecdf", "Distribution of latencies", "How long are the tails, and are there two kinds of requests? The share of requests that took at most so long", false, evenly, ecdf},
-		{"timeline", "Requests by slot", "Where does it stall, and which request waits for which?", true, nil, timeline},
+		{
+			"ecdf", "Distribution of latencies",
+			"How long are the tails, and are there two kinds of requests? The share of requests that took at most so long", false, evenly, ecdf,
+		},
+		{
+			"timeline", "Requests by slot", "Where does it stall, and which request waits for which?", true, nil,
+			timeline,
+		},
 		{"heatmap", "Latency over time", "Is there drift, a warmup, a periodic stall?", true, nil, heatmap},
 		{"strips", "The run over time", "Was it steady, and did the client keep up?", true, nil, strips},
 		{"telemetry", "Server and hardware over time", "Why?", true, nil, telemetry},
@@ -99,7 +111,8 @@ func (r Row) Build(d *Data, c *Cell) *draw.Chart {
 	}
 	out.Footer = d.footer(c, plainly(out.Panels))
 	if len(d.Cells) < all {
-		out.Footer = fmt.Sprintf("%s of %s cells, evenly spread · %s", words.Whole(int64(len(d.Cells))), words.Whole(int64(all)), out.Footer)
+		out.Footer = fmt.Sprintf("%s of %s cells, evenly spread · %s", words.Whole(int64(len(d.Cells))),
+			words.Whole(int64(all)), out.Footer)
 	}
 	return out
 }
@@ -222,7 +235,8 @@ func (d *Data) with(cells []*Cell) *Data {
 		return d
 	}
 	out := *d
-	out.Cells = slices.SortedFunc(slices.Values(cells), func(a, b *Cell) int { return slices.Index(d.Cells, a) - slices.Index(d.Cells, b) })
+	out.Cells = slices.SortedFunc(slices.Values(cells),
+		func(a, b *Cell) int { return slices.Index(d.Cells, a) - slices.Index(d.Cells, b) })
 	return &out
 }
 

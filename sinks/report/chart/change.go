@@ -106,8 +106,9 @@ func forest(list []Change, baseline string) draw.Panel {
 		}
 		margin = max(margin, c.Margin)
 		p.Rows = append(p.Rows, draw.Row{
-			Name: c.Name, Said: c.said(), Value: 100 * c.Value, Low: 100 * c.Low, High: 100 * c.High, Ink: c.Ink(), Hollow: c.Hollow,
-			Title: strings.TrimPrefix(c.Name+": ", ": ") + c.Metric + " " + c.said() + c.Title,
+			Name: c.Name, Said: c.said(), Value: 100 * c.Value, Low: 100 * c.Low, High: 100 * c.High, Ink: c.Ink(),
+			Hollow: c.Hollow,
+			Title:  strings.TrimPrefix(c.Name+": ", ": ") + c.Metric + " " + c.said() + c.Title,
 		})
 	}
 	if margin > 0 {
@@ -121,7 +122,8 @@ func forest(list []Change, baseline string) draw.Panel {
 func (c *Change) said() string {
 	text := Percent(c.Value)
 	if !math.IsNaN(c.Low) && Percent(c.Low) != Percent(c.High) {
-		text += fmt.Sprintf(" [%s, %s]", strings.TrimSuffix(Percent(c.Low), " %"), strings.TrimSuffix(Percent(c.High), " %"))
+		text += fmt.Sprintf(" [%s, %s]", strings.TrimSuffix(Percent(c.Low), " %"),
+			strings.TrimSuffix(Percent(c.High), " %"))
 	}
 	return text
 }
@@ -221,7 +223,10 @@ func (d *Data) ratio(q pair, metric, stat string) (Change, bool) {
 	slices.Sort(logs)
 	change := func(l float64) float64 { return math.Exp(l) - 1 }
 	s := d.Get(q.b, metric, stat)
-	out := Change{Value: change(stats.Mean(logs)), Low: math.NaN(), High: math.NaN(), Margin: margin, Hollow: s.Unsupported}
+	out := Change{
+		Value: change(stats.Mean(logs)), Low: math.NaN(), High: math.NaN(), Margin: margin,
+		Hollow: s.Unsupported,
+	}
 	if len(logs) > 1 {
 		half := stats.TQuantile(0.975, float64(len(logs)-1)) * stats.StdSample(logs) / math.Sqrt(float64(len(logs)))
 		mean := stats.Mean(logs)

@@ -18,7 +18,8 @@ import (
 // run. The candidate's TTFT is a tenth shorter in every trial.
 func demo() *Data {
 	d := &Data{
-		Name: "demo", Version: "1.0", Plan: "abc", Verdict: validity.Valid, Window: "full", Axes: []string{"endpoint", "concurrency"}, naming: []string{"endpoint", "concurrency"},
+		Name: "demo", Version: "1.0", Plan: "abc", Verdict: validity.Valid, Window: "full",
+		Axes: []string{"endpoint", "concurrency"}, naming: []string{"endpoint", "concurrency"},
 		Limits: map[string]float64{"time_to_first_token": 100}, Requests: &Requests{},
 	}
 	for e, name := range []string{"baseline", "candidate"} {
@@ -38,7 +39,8 @@ func demo() *Data {
 				{"time_to_first_token", "p99"}: 3 * ttft, {"request_latency", "p50"}: 10 * ttft, {"good_request_fraction", "avg"}: 1 - conc/100,
 			} {
 				k := key{"full", m[0], m[1]}
-				c.stats[k] = Stat{Value: v, Low: v * 0.9, High: v * 1.1, Unit: "ms", Unsupported: m[1] == "p99" && conc == 1}
+				c.stats[k] = Stat{Value: v, Low: v * 0.9, High: v * 1.1, Unit: "ms", Unsupported: m[1] == "p99" &&
+					conc == 1}
 				c.trials[k] = map[int]Stat{}
 				for t := range 3 {
 					c.trials[k][t] = Stat{Value: v * (1 + 0.01*float64(t)), Low: math.NaN(), High: math.NaN()}
@@ -95,7 +97,10 @@ func (r *Requests) fake(c *Cell, ttft float64) {
 func TestCatalogue(t *testing.T) {
 	t.Parallel()
 	d := demo()
-	missing := map[string]string{"cost": "no price", "telemetry": "no telemetry", "heatmap": "36 good requests", "search": "no search"}
+	missing := map[string]string{
+		"cost": "no price", "telemetry": "no telemetry", "heatmap": "36 good requests",
+		"search": "no search",
+	}
 	ids := map[string]bool{}
 	for _, r := range Catalogue() {
 		var c *Cell
@@ -150,7 +155,8 @@ func TestSearchChart(t *testing.T) {
 		t.Fatalf("%q, %d panels", c.Missing, len(c.Panels))
 	}
 	p := c.Panels[0]
-	if len(p.Series) != 2 || len(p.Series[0].Points) != 9 || len(p.Series[1].Points) != 3 || p.Series[1].Points[2].Y != 80 {
+	if len(p.Series) != 2 || len(p.Series[0].Points) != 9 || len(p.Series[1].Points) != 3 ||
+		p.Series[1].Points[2].Y != 80 {
 		t.Errorf("%+v", p.Series)
 	}
 	if m := p.Marks; len(m) != 2 || m[0].At != 4 || m[0].Label != "holds" || m[1].At != 16 || m[1].Label != "fails" {
@@ -167,13 +173,17 @@ func TestSearchChart(t *testing.T) {
 func large(lengths int) *Data {
 	d := demo()
 	one := *d.Cells[0]
-	d.Cells, d.Axes, d.naming = nil, []string{"endpoint", "isl", "concurrency"}, []string{"endpoint", "isl", "concurrency"}
+	d.Cells, d.Axes, d.naming = nil, []string{"endpoint", "isl", "concurrency"},
+		[]string{"endpoint", "isl", "concurrency"}
 	for isl := range lengths {
 		for load := range 8 {
 			for _, name := range []string{"baseline", "candidate"} {
 				c := one
 				c.ID, c.Index = fmt.Sprint(name, isl, load), len(d.Cells)
-				c.Values = map[string]Value{"endpoint": {math.NaN(), name}, "isl": {Number: float64(isl)}, "concurrency": {Number: float64(1 + load)}}
+				c.Values = map[string]Value{
+					"endpoint": {math.NaN(), name}, "isl": {Number: float64(isl)},
+					"concurrency": {Number: float64(1 + load)},
+				}
 				d.Cells = append(d.Cells, &c)
 			}
 		}
@@ -204,7 +214,8 @@ func TestLargeMatrix(t *testing.T) {
 			t.Errorf("%s: missing %q", id, c.Missing)
 			continue
 		}
-		if got := len(c.Panels[0].Series); got > want.series || got+len(c.Panels[0].Rows) == 0 || !strings.HasPrefix(c.Footer, want.footer) {
+		if got := len(c.Panels[0].Series); got > want.series || got+len(c.Panels[0].Rows) == 0 ||
+			!strings.HasPrefix(c.Footer, want.footer) {
 			t.Errorf("%s: %d series, want at most %d; footer %q, want %q", id, got, want.series, c.Footer, want.footer)
 		}
 		if doc := string(draw.SVG(c, draw.Usual, draw.Light)); strings.Contains(doc, `height="-`) {
@@ -222,7 +233,8 @@ func TestCustomAxes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := c.Panels[0]; len(p.X.Ticks) != 2 || p.X.Ticks[1].Label != "candidate" || p.Y.Label != "TTFT p99 (ms)" || len(p.Series) != 3 || p.Series[0].Points[1].X != 1 {
+	if p := c.Panels[0]; len(p.X.Ticks) != 2 || p.X.Ticks[1].Label != "candidate" || p.Y.Label != "TTFT p99 (ms)" ||
+		len(p.Series) != 3 || p.Series[0].Points[1].X != 1 {
 		t.Errorf("by endpoint: %+v, %d series", p.X, len(p.Series))
 	}
 	c, err = Custom{X: "time_to_first_token_p50", Y: "output_token_throughput_avg", Lines: true}.Build(d)
@@ -251,7 +263,12 @@ func TestTooLittleToDraw(t *testing.T) {
 	for _, x := range []struct {
 		d        *Data
 		id, want string
-	}{{single, "ecdf", "no cell has 10 requests"}, {down, "pareto", "every request failed"}, {down, "ecdf", "every request failed"}, {down, "trials", "every request failed"}} {
+	}{
+		{single, "ecdf", "no cell has 10 requests"},
+		{down, "pareto", "every request failed"},
+		{down, "ecdf", "every request failed"},
+		{down, "trials", "every request failed"},
+	} {
 		r, err := Find(x.id)
 		if err != nil {
 			t.Fatal(err)
@@ -278,7 +295,8 @@ func TestChangeByHand(t *testing.T) {
 			continue
 		}
 		rows++
-		if math.Abs(r.Value-want[metric]) > 1e-9 || math.Abs(r.Low-want[metric]) > 1e-6 || math.Abs(r.High-want[metric]) > 1e-6 {
+		if math.Abs(r.Value-want[metric]) > 1e-9 || math.Abs(r.Low-want[metric]) > 1e-6 ||
+			math.Abs(r.High-want[metric]) > 1e-6 {
 			t.Errorf("%s: %v [%v, %v], want %v", metric, r.Value, r.Low, r.High, want[metric])
 		}
 		if ink := map[bool]draw.Ink{true: draw.S8, false: draw.Good}[metric == "output tokens/s"]; r.Ink != ink {
@@ -301,7 +319,8 @@ func TestRatioByHand(t *testing.T) {
 	p, ok := d.ratio(pair{a: d.Cells[0], b: d.Cells[3]}, "x", "avg")
 	half := 4.302652729911275 * math.Log(1.1) / math.Sqrt(3)
 	want := [3]float64{0.1, 1.1*math.Exp(-half) - 1, 1.1*math.Exp(half) - 1}
-	if got := [3]float64{p.Value, p.Low, p.High}; !ok || math.Abs(got[0]-want[0])+math.Abs(got[1]-want[1])+math.Abs(got[2]-want[2]) > 1e-6 {
+	if got := [3]float64{p.Value, p.Low, p.High}; !ok || math.Abs(got[0]-want[0])+
+		math.Abs(got[1]-want[1])+math.Abs(got[2]-want[2]) > 1e-6 {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -340,7 +359,8 @@ func TestTimelineSlots(t *testing.T) {
 	if math.Ceil(top) != 2 || bars < 80 {
 		t.Errorf("%v slots, %d bars", math.Ceil(top), bars)
 	}
-	if ticks := panels[0].Y.Ticks; len(ticks) != 2 || ticks[0] != (draw.Tick{At: 0.5, Label: "1"}) || ticks[1] != (draw.Tick{At: 1.5, Label: "2"}) {
+	if ticks := panels[0].Y.Ticks; len(ticks) != 2 || ticks[0] != (draw.Tick{At: 0.5, Label: "1"}) ||
+		ticks[1] != (draw.Tick{At: 1.5, Label: "2"}) {
 		t.Errorf("slots are named %v", ticks)
 	}
 }
@@ -422,7 +442,10 @@ func TestCostByHand(t *testing.T) {
 		}
 		for k, conc := range []float64{1, 4, 16} {
 			q, want := p.Series[0].Points[k], first/conc
-			for name, x := range map[string][2]float64{"value": {q.Y, want}, "low": {q.Low, want / 1.1}, "high": {q.High, want / 0.9}, "speed": {q.X, 100 - conc}} {
+			for name, x := range map[string][2]float64{
+				"value": {q.Y, want}, "low": {q.Low, want / 1.1},
+				"high": {q.High, want / 0.9}, "speed": {q.X, 100 - conc},
+			} {
 				if math.Abs(x[0]-x[1]) > 1e-9 {
 					t.Errorf("panel %d, concurrency %v: %s %v, want %v", i, conc, name, x[0], x[1])
 				}
@@ -430,7 +453,8 @@ func TestCostByHand(t *testing.T) {
 		}
 	}
 	d.Expense = Expense{Watts: 200}
-	if c := r.Build(d, nil); len(c.Panels) != 1 || c.Panels[0].Y.Label != "joules per token" || !strings.HasSuffix(c.Panels[0].X.Label, ", at 200 W") {
+	if c := r.Build(d, nil); len(c.Panels) != 1 || c.Panels[0].Y.Label != "joules per token" ||
+		!strings.HasSuffix(c.Panels[0].X.Label, ", at 200 W") {
 		t.Errorf("power alone: %+v", c.Panels)
 	}
 }
@@ -443,7 +467,8 @@ func TestNoEmptyCustomChart(t *testing.T) {
 		d.Requests.TTFT[i] = math.NaN()
 	}
 	u := Custom{X: "request_number", Y: "time_to_first_token"}
-	if c, err := u.Build(d); err == nil || !strings.Contains(err.Error(), "no request has request number and TTFT (ms)") {
+	if c, err := u.Build(d); err == nil || !strings.Contains(err.Error(),
+		"no request has request number and TTFT (ms)") {
 		t.Errorf("%+v, %v", c, err)
 	}
 	u.Y = "request_latency"

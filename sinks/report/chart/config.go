@@ -108,7 +108,10 @@ func readConfig(path string) ([]byte, error) {
 func parseConfig(path string, text []byte) (*plotConfig, error) {
 	var cfg plotConfig
 	if err := yaml.Unmarshal(text, &cfg); err != nil {
-		return nil, &diag.Error{Place: path, Message: words.Line(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "unmarshal errors:\n  "))}
+		return nil, &diag.Error{
+			Place:   path,
+			Message: words.Line(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "unmarshal errors:\n  ")),
+		}
 	}
 	return &cfg, nil
 }
@@ -156,7 +159,10 @@ func configured(path string, text []byte, d *Data) ([]*draw.Chart, error) {
 		out = append(out, p.build(name, d))
 	}
 	if len(out) == 0 {
-		return nil, &diag.Error{Place: path, Message: "lists no plots for this result", Hint: "visualization.multi_run_plots are of sweeps, single_run_plots of one run"}
+		return nil, &diag.Error{
+			Place: path, Message: "lists no plots for this result",
+			Hint: "visualization.multi_run_plots are of sweeps, single_run_plots of one run",
+		}
 	}
 	return out, nil
 }

@@ -34,8 +34,14 @@ func cost(d *Data, _ *Cell) ([]draw.Panel, string) {
 		label string
 		given string // in words
 	}{
-		{d.Expense.Hour, func(tokens float64) float64 { return d.Expense.Hour / 3600 / tokens * 1e6 }, "price per 1M tokens", "at " + setting(d.Expense.Hour) + " an hour"},
-		{d.Expense.Watts, func(tokens float64) float64 { return d.Expense.Watts / tokens }, "joules per token", "at " + setting(d.Expense.Watts) + " W"},
+		{
+			d.Expense.Hour, func(tokens float64) float64 { return d.Expense.Hour / 3600 / tokens * 1e6 },
+			"price per 1M tokens", "at " + setting(d.Expense.Hour) + " an hour",
+		},
+		{
+			d.Expense.Watts, func(tokens float64) float64 { return d.Expense.Watts / tokens },
+			"joules per token", "at " + setting(d.Expense.Watts) + " W",
+		},
 	} {
 		if e.is > 0 {
 			out = append(out, d.expensePanel(e.of, e.label, e.given))

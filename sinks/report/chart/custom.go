@@ -42,8 +42,9 @@ var requestValues = map[string]struct {
 // requestName is a column of requests by AIPerf's name for it, or by ours.
 func requestName(name string) string {
 	if ours := map[string]string{
-		"request_number": "request", "timestamp_s": "sent", "timestamp": "sent", "time_to_first_token": "ttft", "inter_token_latency": "itl",
-		"request_latency": "latency", "input_sequence_length": "isl", "output_sequence_length": "osl",
+		"request_number": "request", "timestamp_s": "sent", "timestamp": "sent", "time_to_first_token": "ttft",
+		"inter_token_latency": "itl",
+		"request_latency":     "latency", "input_sequence_length": "isl", "output_sequence_length": "osl",
 	}[name]; ours != "" {
 		return ours
 	}
@@ -63,7 +64,8 @@ func (u Custom) Build(d *Data) (*draw.Chart, error) {
 	if overRequests && yRequests && (!alsoAxis || !d.figure(u.Y)) {
 		out.Panels = []draw.Panel{d.scatter(u, x.of(d.Requests), y.of(d.Requests))}
 		if len(out.Panels[0].Series) == 0 {
-			return nil, fmt.Errorf("no request has %s and %s: all failed, or answers were not streamed (--streaming)", x.label, y.label)
+			return nil, fmt.Errorf("no request has %s and %s: all failed, or answers were not streamed (--streaming)",
+				x.label, y.label)
 		}
 		out.Panels[0].X.Label, out.Panels[0].Y.Label = x.label, y.label
 		return out, nil
@@ -79,7 +81,10 @@ func (u Custom) Build(d *Data) (*draw.Chart, error) {
 				name, axes, strings.Join(slices.Sorted(maps.Keys(requestValues)), ", "))
 		}
 	}
-	p := draw.Panel{X: draw.Axis{Label: d.axisLabel(u.X), Wide: true}, Y: draw.Axis{Label: d.axisLabel(u.Y), Zero: true, Wide: true}}
+	p := draw.Panel{
+		X: draw.Axis{Label: d.axisLabel(u.X), Wide: true},
+		Y: draw.Axis{Label: d.axisLabel(u.Y), Zero: true, Wide: true},
+	}
 	load := ""
 	if len(names) > 0 {
 		p.X.Names, p.X.Ticks = true, names
@@ -202,10 +207,12 @@ func (d *Data) scatter(u Custom, x, y []float64) draw.Panel {
 	for i, c := range some(d.Cells, linesMost) {
 		s := draw.Series{Name: d.Label(c), Ink: draw.Nth(i), Shape: i, Line: u.Lines}
 		for k := range d.Requests.Cell {
-			if d.Requests.Cell[k] != c || math.IsNaN(x[k]) || math.IsNaN(y[k]) || len(s.Points) >= most || d.Requests.Trial[k] > 0 {
+			if d.Requests.Cell[k] != c || math.IsNaN(x[k]) || math.IsNaN(y[k]) ||
+				len(s.Points) >= most || d.Requests.Trial[k] > 0 {
 				continue
 			}
-			s.Points = append(s.Points, draw.At(x[k], y[k], fmt.Sprintf("request %s: %s", setting(d.Requests.ID[k]), words.Number(y[k]))))
+			s.Points = append(s.Points, draw.At(x[k], y[k], fmt.Sprintf("request %s: %s", setting(d.Requests.ID[k]),
+				words.Number(y[k]))))
 		}
 		if len(s.Points) == 0 {
 			continue

@@ -261,7 +261,8 @@ func (d *Data) read(dir, name string, several bool) error {
 			ID: cells.Texts["cell"][i], Dir: dir, Index: len(d.Cells), Values: axisValues(cells, i),
 			Trials: int(number(cells, "trials", i)), Verdict: validity.Parse(text(cells, "verdict", i)),
 			Front: front(cells, i), Knee: number(cells, "knee", i) == 1,
-			Decision: text(cells, "decision", i), Good: number(cells, "curve_good_share", i), Rate: number(cells, "curve_requests_per_s", i),
+			Decision: text(cells, "decision", i), Good: number(cells, "curve_good_share", i),
+			Rate: number(cells, "curve_requests_per_s", i),
 			Best: text(cells, "best_for", i), Reason: text(cells, "reason", i),
 			stats: map[key]Stat{}, trials: map[key]map[int]Stat{},
 		}
@@ -368,10 +369,11 @@ var metricColumns = map[string]bool{
 }
 
 func (d *Data) metrics(dir string, at map[string]*Cell) error {
-	_, err := sinks.EachTable(dir, "metrics", func(c string) bool { return metricColumns[c] }, func(t *sinks.TableRows) error {
-		readMetrics(t, at)
-		return nil
-	})
+	_, err := sinks.EachTable(dir, "metrics", func(c string) bool { return metricColumns[c] },
+		func(t *sinks.TableRows) error {
+			readMetrics(t, at)
+			return nil
+		})
 	if err != nil {
 		return err
 	}
@@ -390,7 +392,8 @@ func readMetrics(t *sinks.TableRows, at map[string]*Cell) {
 		k := key{text(t, "span", i), text(t, "metric", i), text(t, "stat", i)}
 		certified := number(t, "certified", i)
 		s := Stat{
-			Value: number(t, "value", i), Low: number(t, "ci_low", i), High: number(t, "ci_high", i), N: number(t, "n", i),
+			Value: number(t, "value", i), Low: number(t, "ci_low", i), High: number(t, "ci_high", i),
+			N:           number(t, "n", i),
 			Unsupported: certified == 0, Taint: text(t, "taint", i), Unit: text(t, "unit", i),
 		}
 		switch text(t, "level", i) {
@@ -444,7 +447,8 @@ func (d *Data) axes(several bool) {
 // lengths differ), or the first of two numbers.
 func (d *Data) says(a, b string) bool {
 	numbers := d.Numeric(a)
-	if a == b || numbers != d.Numeric(b) && numbers || numbers == d.Numeric(b) && slices.Index(d.Axes, a) > slices.Index(d.Axes, b) {
+	if a == b || numbers != d.Numeric(b) && numbers || numbers == d.Numeric(b) &&
+		slices.Index(d.Axes, a) > slices.Index(d.Axes, b) {
 		return false
 	}
 	of, back := map[string]string{}, map[string]string{}

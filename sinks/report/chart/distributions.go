@@ -33,7 +33,10 @@ func ecdf(d *Data, _ *Cell) ([]draw.Panel, string) {
 		{metrics.Axis(metrics.RequestLatency, ""), func(r *Requests) []float64 { return r.Latency }},
 		{metrics.Axis(metrics.InterTokenLatency, ""), func(r *Requests) []float64 { return r.ITL }},
 	} {
-		p := draw.Panel{X: draw.Axis{Label: m.label, Wide: true, Least: 0.2}, Y: draw.Axis{Label: "requests (%)", Zero: true}}
+		p := draw.Panel{
+			X: draw.Axis{Label: m.label, Wide: true, Least: 0.2},
+			Y: draw.Axis{Label: "requests (%)", Zero: true},
+		}
 		groups := some(d.groups(d.Load()), coloursMost)
 		for i, g := range groups {
 			for k, c := range some(g.cells, dashesMost) {
@@ -42,7 +45,10 @@ func ecdf(d *Data, _ *Cell) ([]draw.Panel, string) {
 				if len(values) < distributed {
 					continue
 				}
-				p.Series = append(p.Series, draw.Series{Name: d.Label(c), Silent: true, With: i + 1, Ink: draw.Nth(i), Dash: k, Line: true, Bare: true, Points: positive(steps(values))})
+				p.Series = append(p.Series, draw.Series{
+					Name: d.Label(c), Silent: true, With: i + 1, Ink: draw.Nth(i),
+					Dash: k, Line: true, Bare: true, Points: positive(steps(values)),
+				})
 			}
 		}
 		if len(p.Series) > 0 {
@@ -74,7 +80,10 @@ func (d *Data) keys(groups []group) (out []draw.Series) {
 		ink = draw.Nth(0)
 	}
 	for k, c := range some(groups[0].cells, dashesMost) {
-		out = append(out, draw.Series{Name: Spoken(load) + " " + valueOf(c, load), Ink: ink, Dash: k, Line: true, Bare: true})
+		out = append(out, draw.Series{
+			Name: Spoken(load) + " " + valueOf(c, load), Ink: ink, Dash: k, Line: true,
+			Bare: true,
+		})
 	}
 	return out
 }
@@ -128,7 +137,10 @@ func lengths(d *Data, _ *Cell) ([]draw.Panel, string) {
 		label string
 		parts []part
 	}{
-		{"input tokens", []part{{"sent, by the client's count", draw.S1, 0, r.ISL}, {"by the server's count", draw.S2, 1, r.UsagePrompt}}},
+		{"input tokens", []part{
+			{"sent, by the client's count", draw.S1, 0, r.ISL},
+			{"by the server's count", draw.S2, 1, r.UsagePrompt},
+		}},
 		{"output tokens", []part{{"asked for", draw.S8, 3, r.Asked}, {"got", draw.S3, 2, r.OSL}}},
 	} {
 		p := draw.Panel{X: a.axis, Y: draw.Axis{Label: m.label, Zero: true}}
@@ -170,7 +182,8 @@ func (d *Data) lengthSeries(q part) draw.Series {
 		}
 		p := draw.At(float64(x)+0.08*float64(q.shape-1), sum/float64(len(v)), "")
 		p.Low, p.High = v[len(v)/20], v[len(v)-1-len(v)/20]
-		p.Title = fmt.Sprintf("%s: %s: mean %s, middle 90 %% from %s to %s", d.Label(c), q.name, words.Number(p.Y), words.Number(p.Low), words.Number(p.High))
+		p.Title = fmt.Sprintf("%s: %s: mean %s, middle 90 %% from %s to %s", d.Label(c), q.name,
+			words.Number(p.Y), words.Number(p.Low), words.Number(p.High))
 		s.Points = append(s.Points, p)
 	}
 	return s

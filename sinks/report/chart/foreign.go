@@ -31,7 +31,10 @@ func (d *Data) readForeign(dir, name string, several bool, read func(dir string)
 		d.Version = joined(d.Version, r.Version)
 		c := at[r.Label]
 		if c == nil {
-			c = &Cell{ID: r.Label, Dir: dir, Index: len(d.Cells), Values: valuesOf(r.Label), stats: map[key]Stat{}, trials: map[key]map[int]Stat{}}
+			c = &Cell{
+				ID: r.Label, Dir: dir, Index: len(d.Cells), Values: valuesOf(r.Label),
+				stats: map[key]Stat{}, trials: map[key]map[int]Stat{},
+			}
 			if several {
 				c.Values["result"] = Value{math.NaN(), name}
 			}
@@ -55,7 +58,8 @@ func (d *Data) readForeign(dir, name string, several bool, read func(dir string)
 		c.estimate()
 	}
 	if d.Requests.starts == nil {
-		d.Requests.starts, d.Requests.SteadyFrom, d.Requests.SteadyTo = map[run]float64{}, map[run]float64{}, map[run]float64{}
+		d.Requests.starts, d.Requests.SteadyFrom, d.Requests.SteadyTo = map[run]float64{}, map[run]float64{},
+			map[run]float64{}
 	}
 	for _, c := range d.Cells {
 		for trial := range c.Trials {
@@ -82,7 +86,8 @@ var setAt = regexp.MustCompile(`^([a-z][a-z_]*)_([0-9]+(?:\.[0-9]+)?)$`)
 // cannot be read is the cell's name.
 func valuesOf(label string) map[string]Value {
 	out := map[string]Value{}
-	for _, text := range strings.FieldsFunc(strings.ReplaceAll(label, "__", ","), func(r rune) bool { return r == ',' || r == ' ' }) {
+	for _, text := range strings.FieldsFunc(strings.ReplaceAll(label, "__", ","),
+		func(r rune) bool { return r == ',' || r == ' ' }) {
 		m := setAt.FindStringSubmatch(text)
 		if m == nil {
 			return map[string]Value{"cell": {math.NaN(), label}}
@@ -108,7 +113,10 @@ func (c *Cell) add(all []metrics.Stat, trial int) {
 			if c.trials[k] == nil {
 				c.trials[k] = map[int]Stat{}
 			}
-			c.trials[k][trial] = Stat{Value: v, Low: math.NaN(), High: math.NaN(), N: float64(st.Count), Unsupported: tooFew(name, float64(st.Count)), Unit: st.Unit}
+			c.trials[k][trial] = Stat{
+				Value: v, Low: math.NaN(), High: math.NaN(), N: float64(st.Count),
+				Unsupported: tooFew(name, float64(st.Count)), Unit: st.Unit,
+			}
 		}
 	}
 }

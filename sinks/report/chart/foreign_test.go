@@ -39,7 +39,8 @@ func TestDirectoriesOfAIPerf(t *testing.T) {
 			}
 		}
 		values := d.Requests.values(d.Cells[0], d.Requests.Latency)
-		if p, _ := lengths(d, nil); len(p) == 0 || len(values) == 0 || !drawn["timeline"] || len(values) >= distributed && !drawn["ecdf"] {
+		if p, _ := lengths(d, nil); len(p) == 0 || len(values) == 0 || !drawn["timeline"] ||
+			len(values) >= distributed && !drawn["ecdf"] {
 			t.Errorf("%s: drawn are %v, with %d latencies", dir, drawn, len(values))
 		}
 	}
@@ -61,7 +62,8 @@ func TestFiguresOfAIPerf(t *testing.T) {
 	if got.Value != want.P99 || !got.Unsupported || got.Unit != "ms" {
 		t.Errorf("p99 of 12 requests is %+v, want %v, marked as of too few", got, want.P99)
 	}
-	if d.Requests.Total != 12 || len(d.Requests.TTFT) != 2 || d.Requests.Note == "" || slices.Min(d.Requests.Intended) != 0 { // two of the lines are kept here
+	if d.Requests.Total != 12 || len(d.Requests.TTFT) != 2 || d.Requests.Note == "" ||
+		slices.Min(d.Requests.Intended) != 0 { // two of the lines are kept here
 		t.Errorf("%d requests, the first at %v", d.Requests.Total, slices.Min(d.Requests.Intended))
 	}
 }
@@ -75,7 +77,10 @@ func TestCellsOfAIPerf(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for i, at := range []string{"concurrency_1/run_0001", "concurrency_1/run_0002", "concurrency_1/run_0003", "concurrency_16/run_0001", "concurrency_4/run_0001"} {
+	for i, at := range []string{
+		"concurrency_1/run_0001", "concurrency_1/run_0002", "concurrency_1/run_0003",
+		"concurrency_16/run_0001", "concurrency_4/run_0001",
+	} {
 		text := strings.Replace(string(summary), `"avg": 82.34341866666666`, fmt.Sprintf(`"avg": %d`, 82+i), 1)
 		put(t, filepath.Join(dir, filepath.FromSlash(at)), "profile_export_aiperf.json", text)
 	}
@@ -87,7 +92,8 @@ func TestCellsOfAIPerf(t *testing.T) {
 		t.Errorf("load is %q over %d cells", d.Load(), len(d.Cells))
 	}
 	// 82, 83, 84: mean 83, sd 1, half width 4.303/√3.
-	if s := d.Get(d.Cells[0], "request_latency", "avg"); d.Cells[0].Trials != 3 || math.Abs(s.Value-83) > 1e-9 || math.Abs(s.High-85.484) > 1e-3 || math.Abs(s.Low-80.516) > 1e-3 {
+	if s := d.Get(d.Cells[0], "request_latency", "avg"); d.Cells[0].Trials != 3 ||
+		math.Abs(s.Value-83) > 1e-9 || math.Abs(s.High-85.484) > 1e-3 || math.Abs(s.Low-80.516) > 1e-3 {
 		t.Errorf("%d trials, %+v", d.Cells[0].Trials, s)
 	}
 	both, err := Load(recorded("chat_stream"), recorded("completions"))
@@ -174,7 +180,8 @@ func TestDefaultPlotsOfAIPerf(t *testing.T) {
 		t.Fatal(err)
 	}
 	charts, err := Defaults(both)
-	if err != nil || len(charts) != 3 || charts[2].ID != "ttft_vs_throughput" || charts[2].Missing != "" || !strings.Contains(charts[0].Missing, "per GPU") {
+	if err != nil || len(charts) != 3 || charts[2].ID != "ttft_vs_throughput" || charts[2].Missing != "" ||
+		!strings.Contains(charts[0].Missing, "per GPU") {
 		t.Errorf("of several: %+v, %v", charts, err)
 	}
 }
@@ -188,7 +195,8 @@ func TestDefaultPlotsByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	panels, missing := d.sliced("Request Latency", "p50")
-	if missing != "" || len(panels[0].Series[0].Rects) != 2 || panels[0].Series[0].Rects[0].Y1 != 79.260997 || panels[0].Y.Label != "Request Latency (ms)" {
+	if missing != "" || len(panels[0].Series[0].Rects) != 2 ||
+		panels[0].Series[0].Rects[0].Y1 != 79.260997 || panels[0].Y.Label != "Request Latency (ms)" {
 		t.Errorf("%q, %+v", missing, panels)
 	}
 	// Twenty answers of 10 tokens, two every half second, each from 0.1 to 0.49 s
@@ -211,7 +219,16 @@ func TestTooFew(t *testing.T) {
 		stat string
 		n    float64
 		want bool
-	}{{"p99", 999, true}, {"p99", 1000, false}, {"p90", 99, true}, {"p90", 100, false}, {"p999", 9999, true}, {"p50", 4, false}, {"avg", 1, false}, {"p1", 100, true}} {
+	}{
+		{"p99", 999, true},
+		{"p99", 1000, false},
+		{"p90", 99, true},
+		{"p90", 100, false},
+		{"p999", 9999, true},
+		{"p50", 4, false},
+		{"avg", 1, false},
+		{"p1", 100, true},
+	} {
 		if got := tooFew(c.stat, c.n); got != c.want {
 			t.Errorf("%s of %v: %t", c.stat, c.n, got)
 		}

@@ -54,7 +54,11 @@ type along struct {
 
 func (d *Data) along() along {
 	if name := d.Load(); name != "" {
-		return along{draw.Axis{Label: sweep.AxisNamed(name).Label, Log: d.spread(name), Ticks: d.swept(name)}, name, d, false}
+		return along{
+			draw.Axis{Label: sweep.AxisNamed(name).Label, Log: d.spread(name), Ticks: d.swept(name)},
+			name, d,
+			false,
+		}
 	}
 	return d.nominal()
 }
@@ -156,7 +160,10 @@ func unit(u string) string {
 func (d *Data) series(a along, metric, stat, name string, set func(*draw.Series)) []draw.Series {
 	var out []draw.Series
 	for i, g := range a.groups() {
-		s := draw.Series{Name: strings.TrimSpace(g.name + " " + name), Ink: draw.Nth(i), Dash: i / 4, Shape: i, Line: !a.nomin && len(g.cells) > 1}
+		s := draw.Series{
+			Name: strings.TrimSpace(g.name + " " + name), Ink: draw.Nth(i), Dash: i / 4,
+			Shape: i, Line: !a.nomin && len(g.cells) > 1,
+		}
 		for _, c := range g.cells {
 			if v := d.Get(c, metric, stat); v.known() && !math.IsNaN(a.x(c)) {
 				s.Points = append(s.Points, d.point(c, a.x(c), metric+" "+stat, v))
@@ -187,9 +194,13 @@ func throughput(d *Data, _ *Cell) ([]draw.Panel, string) {
 	}
 	a := d.along()
 	metric, label := d.output()
-	p := draw.Panel{X: a.axis, Y: draw.Axis{Label: label, Zero: true, Wide: true}, Series: d.series(a, metric, "avg", "", nil)}
+	p := draw.Panel{
+		X: a.axis, Y: draw.Axis{Label: label, Zero: true, Wide: true},
+		Series: d.series(a, metric, "avg", "", nil),
+	}
 	if !a.nomin {
-		p.Marks = append(d.marked("knee", draw.Good, func(c *Cell) bool { return c.Knee }), d.marked("INVALID", draw.Warn, func(c *Cell) bool { return c.Verdict == validity.Invalid })...)
+		p.Marks = append(d.marked("knee", draw.Good, func(c *Cell) bool { return c.Knee }),
+			d.marked("INVALID", draw.Warn, func(c *Cell) bool { return c.Verdict == validity.Invalid })...)
 	}
 	if len(p.Series) == 0 {
 		return nil, "no cell has a " + metric
@@ -272,7 +283,10 @@ func latency(d *Data, _ *Cell) ([]draw.Panel, string) {
 			s.Name, s.Silent = strings.TrimSpace(s.Name+" "+tail), true
 			p.Series = append(p.Series, s)
 		}
-		p.Series = append(p.Series, draw.Series{Name: "p50", Ink: draw.Muted, Line: !a.nomin}, draw.Series{Name: tail, Ink: draw.Muted, Line: !a.nomin, Dash: draw.Dashed, Shape: 1 + slices.Index(tails, tail)})
+		p.Series = append(p.Series, draw.Series{Name: "p50", Ink: draw.Muted, Line: !a.nomin}, draw.Series{
+			Name: tail,
+			Ink:  draw.Muted, Line: !a.nomin, Dash: draw.Dashed, Shape: 1 + slices.Index(tails, tail),
+		})
 		if l, ok := d.Limits[metric]; ok {
 			p.Marks = append(p.Marks, draw.Mark{At: l, To: l, Label: "SLO " + setting(l) + " ms"})
 		}

@@ -68,8 +68,10 @@ func timeline(d *Data, c *Cell) ([]draw.Panel, string) {
 	}
 	r := d.Requests
 	limit, limited := d.Limits[metrics.InterTokenLatency]
-	wait, prefill := draw.Series{Name: "waiting to be sent", Ink: draw.S8}, draw.Series{Name: "until the first token", Ink: draw.S1}
-	good, slow := draw.Series{Name: "decoding", Ink: draw.S3}, draw.Series{Name: "decoding, ITL above the SLO", Ink: draw.S2}
+	wait, prefill := draw.Series{Name: "waiting to be sent", Ink: draw.S8},
+		draw.Series{Name: "until the first token", Ink: draw.S1}
+	good, slow := draw.Series{Name: "decoding", Ink: draw.S3},
+		draw.Series{Name: "decoding, ITL above the SLO", Ink: draw.S2}
 	failed, ended := draw.Series{Name: "failed", Ink: draw.Bad}, draw.Series{Name: "cut off or cancelled", Ink: draw.S6}
 	var free []float64 // when each slot is free again
 	for _, i := range ids {
@@ -88,7 +90,10 @@ func timeline(d *Data, c *Cell) ([]draw.Panel, string) {
 			}
 		}
 		if from := finiteOr(r.Intended[i], r.Sent[i]); from < r.Sent[i]-1e-4 {
-			s := draw.Rect{X0: from, X1: r.Sent[i], Y0: float64(slot) + 0.38, Y1: float64(slot) + 0.62, Title: fmt.Sprintf("request %s waited", setting(r.ID[i]))}
+			s := draw.Rect{
+				X0: from, X1: r.Sent[i], Y0: float64(slot) + 0.38, Y1: float64(slot) + 0.62,
+				Title: fmt.Sprintf("request %s waited", setting(r.ID[i])),
+			}
 			wait.Rects = append(wait.Rects, s)
 		}
 		switch first := r.First[i]; {
@@ -106,7 +111,10 @@ func timeline(d *Data, c *Cell) ([]draw.Panel, string) {
 			bar(&good, first, end, "decoding")
 		}
 	}
-	p := draw.Panel{X: draw.Axis{Label: "time (s)" + note}, Y: slotAxis(len(free)), Marks: d.windows(c, r.Trial[ids[0]])}
+	p := draw.Panel{
+		X: draw.Axis{Label: "time (s)" + note}, Y: slotAxis(len(free)),
+		Marks: d.windows(c, r.Trial[ids[0]]),
+	}
 	for _, s := range []draw.Series{wait, prefill, good, slow, failed, ended} {
 		if len(s.Rects) > 0 {
 			p.Series = append(p.Series, s)
@@ -166,12 +174,17 @@ func heatmap(d *Data, c *Cell) ([]draw.Panel, string) {
 		x, y := k/rows, k%rows
 		at := func(v int) float64 { return math.Exp(lo + (hi-lo)*float64(v)/float64(rows)) }
 		s.Rects = append(s.Rects, draw.Rect{
-			X0: t0 + (t1-t0)*float64(x)/float64(columns), X1: t0 + (t1-t0)*float64(x+1)/float64(columns), Y0: at(y), Y1: at(y + 1),
+			X0: t0 + (t1-t0)*float64(x)/float64(columns), X1: t0 + (t1-t0)*float64(x+1)/float64(columns), Y0: at(y),
+			Y1:    at(y + 1),
 			Shade: 0.15 + 0.84*math.Sqrt(float64(n)/float64(top)),
-			Title: fmt.Sprintf("%s to %s ms: %s", words.Number(at(y)), words.Number(at(y+1)), words.Count(n, "request")),
+			Title: fmt.Sprintf("%s to %s ms: %s", words.Number(at(y)),
+				words.Number(at(y+1)), words.Count(n, "request")),
 		})
 	}
-	return []draw.Panel{{X: draw.Axis{Label: "sent (s)"}, Y: draw.Axis{Label: metrics.Axis(metrics.RequestLatency, ""), Log: true}, Series: []draw.Series{s}}}, ""
+	return []draw.Panel{{X: draw.Axis{Label: "sent (s)"}, Y: draw.Axis{
+		Label: metrics.Axis(metrics.RequestLatency, ""),
+		Log:   true,
+	}, Series: []draw.Series{s}}}, ""
 }
 
 // strips is chart 8: rates, requests in flight, TTFT, tokens, send lag and, where
@@ -179,7 +192,8 @@ func heatmap(d *Data, c *Cell) ([]draw.Panel, string) {
 func strips(d *Data, c *Cell) ([]draw.Panel, string) {
 	ids := d.firstTrial(c)
 	if len(ids) < sliceRequests {
-		return nil, fmt.Sprintf("%s in a run: %d are shown over time (--request-count)", words.Count(len(ids), "request"), sliceRequests)
+		return nil, fmt.Sprintf("%s in a run: %d are shown over time (--request-count)",
+			words.Count(len(ids), "request"), sliceRequests)
 	}
 	r := d.Requests
 	s := newSlicer(r, ids)
@@ -190,20 +204,37 @@ func strips(d *Data, c *Cell) ([]draw.Panel, string) {
 	line := s.line
 	panels := []draw.Panel{
 		{Y: draw.Axis{Label: "requests/s", Zero: true}, Series: []draw.Series{
-			line("offered", draw.S8, s.rate(r.Intended)), line("sent", draw.S1, s.rate(r.Sent)), line("ended", draw.S3, s.rate(r.End)),
+			line("offered", draw.S8, s.rate(r.Intended)), line("sent", draw.S1, s.rate(r.Sent)),
+			line("ended", draw.S3, s.rate(r.End)),
 		}},
-		{Y: draw.Axis{Label: "in flight", Zero: true, Whole: true}, Series: []draw.Series{line("", draw.S1, s.inFlight())}},
+		{
+			Y:      draw.Axis{Label: "in flight", Zero: true, Whole: true},
+			Series: []draw.Series{line("", draw.S1, s.inFlight())},
+		},
 	}
 	if slices.ContainsFunc(ids, func(i int) bool { return !math.IsNaN(r.TTFT[i]) }) {
-		panels = append(panels, draw.Panel{Y: draw.Axis{Label: metrics.Axis(metrics.TimeToFirstToken, ""), Zero: true}, Series: []draw.Series{
-			line(metrics.Series(metrics.TimeToFirstToken, "p50"), draw.S1, s.quantile(r.TTFT, 0.5)), line(metrics.Series(metrics.TimeToFirstToken, "p90"), draw.S2, s.quantile(r.TTFT, 0.9)),
-		}})
+		panels = append(panels, draw.Panel{
+			Y: draw.Axis{Label: metrics.Axis(metrics.TimeToFirstToken, ""), Zero: true},
+			Series: []draw.Series{
+				line(metrics.Series(metrics.TimeToFirstToken, "p50"), draw.S1, s.quantile(r.TTFT, 0.5)),
+				line(metrics.Series(metrics.TimeToFirstToken, "p90"), draw.S2, s.quantile(r.TTFT, 0.9)),
+			},
+		})
 	}
 	panels = append(panels,
-		draw.Panel{Y: draw.Axis{Label: "output tokens/s", Zero: true}, Series: []draw.Series{line("", draw.S3, s.tokens())}},
-		draw.Panel{Y: draw.Axis{Label: "send lag (ms)", Zero: true, Reach: 1}, Series: []draw.Series{line("send lag, worst", draw.S4, s.quantile(r.Lateness, 1))}})
+		draw.Panel{
+			Y:      draw.Axis{Label: "output tokens/s", Zero: true},
+			Series: []draw.Series{line("", draw.S3, s.tokens())},
+		},
+		draw.Panel{
+			Y:      draw.Axis{Label: "send lag (ms)", Zero: true, Reach: 1},
+			Series: []draw.Series{line("send lag, worst", draw.S4, s.quantile(r.Lateness, 1))},
+		})
 	if failed := s.failures(); slices.Max(failed) > 0 {
-		panels = append(panels, draw.Panel{Y: draw.Axis{Label: "failed/s", Zero: true}, Series: []draw.Series{line("failed", draw.Bad, failed)}})
+		panels = append(panels, draw.Panel{
+			Y:      draw.Axis{Label: "failed/s", Zero: true},
+			Series: []draw.Series{line("failed", draw.Bad, failed)},
+		})
 	}
 	panels[len(panels)-1].X.Label = "time (s)"
 	for i := range panels {

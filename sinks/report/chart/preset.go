@@ -114,7 +114,10 @@ func (d *Data) dispersed(beside string) ([]draw.Panel, string) {
 		return nil, words.Count(len(ids), "request") + " in a run: too few to show them over time"
 	}
 	s := newSlicer(d.Requests, ids)
-	out := []draw.Panel{{Y: draw.Axis{Label: "output tokens/s", Zero: true}, Series: []draw.Series{s.line("output tokens/s", draw.S1, s.spread())}}}
+	out := []draw.Panel{{
+		Y:      draw.Axis{Label: "output tokens/s", Zero: true},
+		Series: []draw.Series{s.line("output tokens/s", draw.S1, s.spread())},
+	}}
 	if beside != "" {
 		below, missing := telemetry(d, c)
 		below = slices.DeleteFunc(below, func(p draw.Panel) bool { return !strings.Contains(p.Y.Label, beside) })
@@ -163,7 +166,8 @@ func (d *Data) sliced(metric, stat string) ([]draw.Panel, string) {
 	for i, s := range doc.Timeslices {
 		var from, to float64
 		var value map[string]any
-		if json.Unmarshal(s["start_ns"], &from) != nil || json.Unmarshal(s["end_ns"], &to) != nil || json.Unmarshal(s[tag], &value) != nil {
+		if json.Unmarshal(s["start_ns"], &from) != nil || json.Unmarshal(s["end_ns"], &to) != nil ||
+			json.Unmarshal(s[tag], &value) != nil {
 			continue
 		}
 		y, ok := value[stat].(float64)
@@ -183,7 +187,8 @@ func (d *Data) sliced(metric, stat string) ([]draw.Panel, string) {
 	}
 	mean := stats.Mean(values)
 	return []draw.Panel{{
-		X: draw.Axis{Label: "time (s)"}, Y: draw.Axis{Label: fmt.Sprintf("%s (%s)", words.Line(metric), words.Line(unit)), Zero: true}, Series: []draw.Series{bars},
+		X: draw.Axis{Label: "time (s)"}, Y: draw.Axis{Label: fmt.Sprintf("%s (%s)", words.Line(metric),
+			words.Line(unit)), Zero: true}, Series: []draw.Series{bars},
 		Marks: []draw.Mark{{At: mean, To: mean, Label: "mean of the slices " + words.Number(mean), Ink: draw.Muted}},
 	}}, ""
 }
@@ -192,7 +197,8 @@ func (d *Data) sliced(metric, stat string) ([]draw.Panel, string) {
 // puts it beside the run or up to three folders down.
 func slicesFile(dir string) string {
 	for depth := range 4 {
-		found, _ := filepath.Glob(filepath.Join(dir, strings.Repeat("*"+string(filepath.Separator), depth), "*_timeslices.json"))
+		found, _ := filepath.Glob(filepath.Join(dir, strings.Repeat("*"+string(filepath.Separator), depth),
+			"*_timeslices.json"))
 		if len(found) > 0 {
 			return slices.Min(found)
 		}

@@ -72,19 +72,20 @@ func (r *Requests) read(dir string, at map[string]*Cell) error {
 	}
 	from := 0
 	var kept []int
-	_, err = sinks.EachTable(dir, "requests", func(c string) bool { return requestColumns[c] }, func(t *sinks.TableRows) error {
-		kept = kept[:0]
-		for i := range t.N {
-			if keep[from+i] {
-				kept = append(kept, i)
+	_, err = sinks.EachTable(dir, "requests", func(c string) bool { return requestColumns[c] },
+		func(t *sinks.TableRows) error {
+			kept = kept[:0]
+			for i := range t.N {
+				if keep[from+i] {
+					kept = append(kept, i)
+				}
 			}
-		}
-		r.add(t, kept, at)
-		if from += t.N; from > last {
-			return errEnough // what follows would be read for nothing
-		}
-		return nil
-	})
+			r.add(t, kept, at)
+			if from += t.N; from > last {
+				return errEnough // what follows would be read for nothing
+			}
+			return nil
+		})
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}

@@ -21,8 +21,10 @@ func searched(d *Data, _ *Cell) ([]draw.Panel, string) {
 	}
 	a := d.along()
 	marks := d.bracket()
-	good := d.probed(a, "good (%)", metrics.GoodRequestFraction, 100, func(c *Cell) float64 { return c.Good }, "isotonic")
-	rate := d.probed(a, "requests/s", metrics.RequestThroughput, 1, func(c *Cell) float64 { return c.Rate }, "Universal Scalability Law")
+	good := d.probed(a, "good (%)", metrics.GoodRequestFraction, 100, func(c *Cell) float64 { return c.Good },
+		"isotonic")
+	rate := d.probed(a, "requests/s", metrics.RequestThroughput, 1, func(c *Cell) float64 { return c.Rate },
+		"Universal Scalability Law")
 	var out []draw.Panel
 	for _, p := range []draw.Panel{good, rate} {
 		if len(p.Series) > 0 {

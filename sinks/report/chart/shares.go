@@ -96,7 +96,10 @@ func (d *Data) misses(a along) draw.Panel {
 	p := draw.Panel{X: x, Y: draw.Axis{Label: "missed (%)", Zero: true}, Height: 0.7}
 	stacked := map[*Cell]float64{}
 	for i, reason := range slices.Sorted(maps.Keys(why)) {
-		s := draw.Series{Name: "missed " + cmp.Or(metrics.Series(reason, ""), reason), Ink: missedInks[i%len(missedInks)]}
+		s := draw.Series{
+			Name: "missed " + cmp.Or(metrics.Series(reason, ""), reason),
+			Ink:  missedInks[i%len(missedInks)],
+		}
 		if strings.HasPrefix(reason, "failed: ") {
 			s.Name, s.Ink = reason, draw.Bad
 		}
@@ -132,7 +135,9 @@ func trials(d *Data, _ *Cell) ([]draw.Panel, string) {
 	metric, label := d.output()
 	var out []draw.Panel
 	for _, m := range []struct{ metric, stat, label string }{
-		{metric, "avg", label}, {metrics.TimeToFirstToken, "p50", metrics.Axis(metrics.TimeToFirstToken, "p50")}, {metrics.RequestLatency, "p50", metrics.Axis(metrics.RequestLatency, "p50")},
+		{metric, "avg", label},
+		{metrics.TimeToFirstToken, "p50", metrics.Axis(metrics.TimeToFirstToken, "p50")},
+		{metrics.RequestLatency, "p50", metrics.Axis(metrics.RequestLatency, "p50")},
 	} {
 		if !d.Has(m.metric, m.stat) || len(out) == 2 {
 			continue
@@ -142,7 +147,8 @@ func trials(d *Data, _ *Cell) ([]draw.Panel, string) {
 		for i, c := range d.Cells {
 			for t, s := range d.Trials(c, m.metric, m.stat) {
 				if s.known() {
-					dots.Points = append(dots.Points, draw.At(float64(i)-0.12, s.Value, fmt.Sprintf("%s: trial %d: %s", d.Label(c), t+1, words.Number(s.Value))))
+					dots.Points = append(dots.Points, draw.At(float64(i)-0.12, s.Value,
+						fmt.Sprintf("%s: trial %d: %s", d.Label(c), t+1, words.Number(s.Value))))
 				}
 			}
 			if s := d.Get(c, m.metric, m.stat); s.known() {
@@ -150,7 +156,10 @@ func trials(d *Data, _ *Cell) ([]draw.Panel, string) {
 			}
 		}
 		slices.SortFunc(dots.Points, func(a, b draw.Point) int { return strings.Compare(a.Title, b.Title) })
-		out = append(out, draw.Panel{X: a.axis, Y: draw.Axis{Label: m.label, Wide: true, Least: 0.1}, Series: []draw.Series{dots, mean}})
+		out = append(out, draw.Panel{
+			X: a.axis, Y: draw.Axis{Label: m.label, Wide: true, Least: 0.1},
+			Series: []draw.Series{dots, mean},
+		})
 	}
 	if len(out) == 0 {
 		return nil, "no figure that every trial has: did every request fail?"

@@ -56,7 +56,8 @@ func telemetry(d *Data, c *Cell) ([]draw.Panel, string) {
 		shown[s][name] = pts
 	}
 	var out []draw.Panel
-	order := slices.SortedFunc(maps.Keys(shown), func(a, b strip) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.label, b.label)) })
+	order := slices.SortedFunc(maps.Keys(shown),
+		func(a, b strip) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.label, b.label)) })
 	for _, s := range order[:min(len(order), 5)] {
 		p := draw.Panel{Y: draw.Axis{Label: s.label, Zero: true}}
 		for k, name := range slices.Sorted(maps.Keys(shown[s])) {
@@ -90,9 +91,11 @@ type strip struct {
 func stripOf(metric, unit, collector string) (strip, bool) {
 	all := telemetries.Words()
 	for _, m := range telemetries.Means(metric) {
-		if i := slices.IndexFunc(all, func(w telemetries.Word) bool { return w.Name == m.Word }); all[i].Type == telemetries.Gauge {
+		named := func(w telemetries.Word) bool { return w.Name == m.Word }
+		if i := slices.IndexFunc(all, named); all[i].Type == telemetries.Gauge {
 			label := "server: " + all[i].Name
-			if unit := all[i].Unit; unit != "requests" { // running and waiting are of nothing else, and the name is as high as the strip
+			// running and waiting are of nothing else, and the name is as high as the strip
+			if unit := all[i].Unit; unit != "requests" {
 				label += " (" + unit + ")"
 			}
 			return strip{i, label, true}, true

@@ -27,7 +27,8 @@ func (p *Pace) Smooth(s *loadgen.Snapshot) {
 	if len(p.at) == 0 {
 		p.at = []int64{s.Start}
 	}
-	p.at, p.tokens, p.requests = append(p.at, s.At), append(p.tokens, s.OutputTokensPerSecond), append(p.requests, s.RequestsPerSecond)
+	p.at, p.tokens, p.requests = append(p.at, s.At), append(p.tokens, s.OutputTokensPerSecond),
+		append(p.requests, s.RequestsPerSecond)
 	if n := len(p.tokens); n > paceWindow {
 		p.at, p.tokens, p.requests = p.at[n-paceWindow:], p.tokens[n-paceWindow:], p.requests[n-paceWindow:]
 	}

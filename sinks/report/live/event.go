@@ -68,9 +68,12 @@ func orNaN(p *float64) float64 {
 // FiguresOf is a snapshot for JSON.
 func FiguresOf(s loadgen.Snapshot) *Figures {
 	f := &Figures{
-		Phase: s.Phase, Warmup: s.Warmup, Seconds: float64(s.At-s.Start) / 1e9, Planned: s.Planned, Sent: s.Sent, Done: s.Done,
-		Failed: s.Failed, Cancelled: s.Cancelled, InFlight: s.InFlight, Target: s.Target, Requests: metrics.OrNil(s.RequestsPerSecond),
-		Tokens: metrics.OrNil(s.OutputTokensPerSecond), LagP99: metrics.OrNil(s.LagP99), TTFTP50: metrics.OrNil(s.TTFTP50), TTFTP99: metrics.OrNil(s.TTFTP99),
+		Phase: s.Phase, Warmup: s.Warmup, Seconds: float64(s.At-s.Start) / 1e9, Planned: s.Planned, Sent: s.Sent,
+		Done:   s.Done,
+		Failed: s.Failed, Cancelled: s.Cancelled, InFlight: s.InFlight, Target: s.Target,
+		Requests: metrics.OrNil(s.RequestsPerSecond),
+		Tokens:   metrics.OrNil(s.OutputTokensPerSecond), LagP99: metrics.OrNil(s.LagP99),
+		TTFTP50: metrics.OrNil(s.TTFTP50), TTFTP99: metrics.OrNil(s.TTFTP99),
 		ITLP50: metrics.OrNil(s.ITLP50), ITLP99: metrics.OrNil(s.ITLP99), Waiting: s.Waiting,
 	}
 	if s.Ends != record.None {
@@ -82,9 +85,12 @@ func FiguresOf(s loadgen.Snapshot) *Figures {
 // Snapshot is the inverse of FiguresOf, with the phase's start at 0.
 func (f *Figures) Snapshot() loadgen.Snapshot {
 	s := loadgen.Snapshot{
-		Phase: f.Phase, Warmup: f.Warmup, At: int64(f.Seconds * 1e9), Planned: f.Planned, Sent: f.Sent, Done: f.Done, Failed: f.Failed,
-		Cancelled: f.Cancelled, InFlight: f.InFlight, Target: f.Target, LagP99: orNaN(f.LagP99), TTFTP50: orNaN(f.TTFTP50),
-		TTFTP99: orNaN(f.TTFTP99), ITLP50: orNaN(f.ITLP50), ITLP99: orNaN(f.ITLP99), Waiting: f.Waiting, Ends: record.None,
+		Phase: f.Phase, Warmup: f.Warmup, At: int64(f.Seconds * 1e9), Planned: f.Planned, Sent: f.Sent, Done: f.Done,
+		Failed:    f.Failed,
+		Cancelled: f.Cancelled, InFlight: f.InFlight, Target: f.Target,
+		LagP99: orNaN(f.LagP99), TTFTP50: orNaN(f.TTFTP50),
+		TTFTP99: orNaN(f.TTFTP99), ITLP50: orNaN(f.ITLP50), ITLP99: orNaN(f.ITLP99), Waiting: f.Waiting,
+		Ends: record.None,
 	}
 	if f.Requests != nil {
 		s.RequestsPerSecond = *f.Requests
@@ -116,7 +122,8 @@ func DoneEvent(d Done, index, runs int, name string, at time.Time) Event {
 		return nil
 	}
 	return Event{
-		Event: "done", Time: at, Index: index, Runs: runs, Cell: d.Cell, Name: name, Trial: d.Trial, Skipped: d.Skipped, Verdict: d.Verdict,
-		Error: d.Err, Tokens: figure(outputRate), TTFT: figure(ttftP99), Good: figure(goodShare), Failed: d.Failed,
+		Event: "done", Time: at, Index: index, Runs: runs, Cell: d.Cell, Name: name, Trial: d.Trial, Skipped: d.Skipped,
+		Verdict: d.Verdict,
+		Error:   d.Err, Tokens: figure(outputRate), TTFT: figure(ttftP99), Good: figure(goodShare), Failed: d.Failed,
 	}
 }

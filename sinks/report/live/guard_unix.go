@@ -17,7 +17,8 @@ func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 // deaf lets no signal of a terminal end or stop this process. SIGTTOU would stop
 // one that sets a terminal from the background.
 func deaf() {
-	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGTTOU, syscall.SIGTTIN)
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGTTOU,
+		syscall.SIGTTIN)
 }
 
 // foreground is the process group that has the terminal, 0 if nobody can tell.

@@ -36,10 +36,15 @@ var began = time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 
 // demo is a plan of three cells in its fourth of six runs.
 func demo() *State {
-	s := New(Plan{Name: "isl-by-concurrency", Cells: []Cell{{"isl 128, concurrency 1", "isl 128"}, {"isl 128, concurrency 16", "isl 128"}, {"isl 1024, concurrency 16, candidate", "isl 1024"}}, Trials: 2, Runs: make([]forecast.Run, 6)}, began)
+	s := New(Plan{Name: "isl-by-concurrency", Cells: []Cell{
+		{"isl 128, concurrency 1", "isl 128"},
+		{"isl 128, concurrency 16", "isl 128"},
+		{"isl 1024, concurrency 16, candidate", "isl 1024"},
+	}, Trials: 2, Runs: make([]forecast.Run, 6)}, began)
 	for i := range 3 {
 		s.Begin(i, i, 0, began)
-		s.End(Done{Cell: i, Figures: figuresOf(100*float64(i+1), 40, 0.5), Failed: int64(i), Verdict: validity.Valid}, began)
+		s.End(Done{Cell: i, Figures: figuresOf(100*float64(i+1), 40, 0.5), Failed: int64(i), Verdict: validity.Valid},
+			began)
 	}
 	s.Begin(3, 0, 1, began)
 	for i := range 20 {
@@ -50,12 +55,16 @@ func demo() *State {
 
 // figuresOf are those of a run that took so many tokens a second and ms to the first one.
 func figuresOf(tokens, ttft, good float64) map[string]float64 {
-	return map[string]float64{outputRate: tokens, "requests_per_s": tokens / 16, "ttft_p50_ms": ttft / 2, ttftP99: ttft, "itl_p50_ms": 4, "itl_p99_ms": 5, goodShare: good}
+	return map[string]float64{
+		outputRate: tokens, "requests_per_s": tokens / 16, "ttft_p50_ms": ttft / 2, ttftP99: ttft,
+		"itl_p50_ms": 4, "itl_p99_ms": 5, goodShare: good,
+	}
 }
 
 func snapshot(i int) loadgen.Snapshot {
 	return loadgen.Snapshot{
-		Phase: "profiling", At: int64(i) * 5e8, Planned: 1600, Ends: record.None, Sent: 812, Done: 800, InFlight: 16, Target: 16, RequestsPerSecond: 48.5,
+		Phase: "profiling", At: int64(i) * 5e8, Planned: 1600, Ends: record.None, Sent: 812, Done: 800,
+		InFlight: 16, Target: 16, RequestsPerSecond: 48.5,
 		LagP99: 0.08, TTFTP50: 41 + float64(i), TTFTP99: 63, ITLP50: 5.1, ITLP99: 6, OutputTokensPerSecond: 3100,
 	}
 }
@@ -128,7 +137,8 @@ func TestETAOfBursts(t *testing.T) {
 		passed := time.Duration(half) * time.Second / 2
 		done := int64(passed.Seconds()*perSecond) / burst * burst
 		s.Snapshot(loadgen.Snapshot{
-			Phase: "profiling", At: passed.Nanoseconds(), Ends: record.None, Planned: planned, Sent: min(done+burst, planned), Done: done, Target: burst,
+			Phase: "profiling", At: passed.Nanoseconds(), Ends: record.None, Planned: planned,
+			Sent: min(done+burst, planned), Done: done, Target: burst,
 		})
 		got := s.left(began.Add(passed))
 		if done < 2*burst {
@@ -192,12 +202,16 @@ func TestNamesAreWhole(t *testing.T) {
 func TestDoneCells(t *testing.T) {
 	t.Parallel()
 	s := demo()
-	s.End(Done{Cell: 0, Trial: 1, Figures: map[string]float64{outputRate: 120, ttftP99: 44}, Verdict: validity.Invalid, Err: "connection \x1b[31mrefused"}, began)
+	s.End(Done{
+		Cell: 0, Trial: 1, Figures: map[string]float64{outputRate: 120, ttftP99: 44}, Verdict: validity.Invalid,
+		Err: "connection \x1b[31mrefused",
+	}, began)
 	text := strings.Join(picture(t, s, 120, 24, Cells), "\n")
 	if !strings.Contains(text, "110 (100–120)") || !strings.Contains(text, "INVALID so far") {
 		t.Error(text)
 	}
-	if log := strings.Join(picture(t, s, 100, 24, Log), "\n"); !strings.Contains(log, "connection refused") || strings.Contains(log, "\x1b") {
+	if log := strings.Join(picture(t, s, 100, 24, Log), "\n"); !strings.Contains(log, "connection refused") ||
+		strings.Contains(log, "\x1b") {
 		t.Errorf("the log is %q", log)
 	}
 }
@@ -248,7 +262,8 @@ func TestRoomIsUsed(t *testing.T) {
 		}
 	}
 	s.End(Done{Cell: 2, Trial: 1, Figures: figuresOf(9000, 1, 1), Verdict: validity.Invalid}, began)
-	if text := strings.Join(picture(t, s, 200, 50, Cells), "\n"); !strings.Contains(text, "1 VALID    best tok/s, TTFT p99 at isl 128") || strings.Count(text, "best") != 1 {
+	if text := strings.Join(picture(t, s, 200, 50, Cells), "\n"); !strings.Contains(text,
+		"1 VALID    best tok/s, TTFT p99 at isl 128") || strings.Count(text, "best") != 1 {
 		t.Errorf("an INVALID cell is best, or none is:\n%s", text)
 	}
 }
@@ -260,14 +275,19 @@ func TestSentinel(t *testing.T) {
 	s := New(Plan{Name: "s", Cells: []Cell{{Name: "concurrency 1"}}, Trials: 2, Runs: make([]forecast.Run, 5)}, began)
 	for i, trial := range []int{2, 0, 3} {
 		s.Begin(i, 0, trial, began)
-		s.End(Done{Cell: 0, Trial: trial, Figures: figuresOf(100*float64(1+i), 40, 1), Verdict: validity.Valid, Err: "gone"}, began)
+		s.End(Done{
+			Cell: 0, Trial: trial, Figures: figuresOf(100*float64(1+i), 40, 1),
+			Verdict: validity.Valid, Err: "gone",
+		}, began)
 	}
 	s.Begin(3, 0, 4, began)
 	text := strings.Join(picture(t, s, 100, 24, Cells), "\n")
-	if !strings.Contains(text, "cell 1/1 · sentinel 3/3") || !strings.Contains(text, " concurrency 1      1       200 ") {
+	if !strings.Contains(text, "cell 1/1 · sentinel 3/3") ||
+		!strings.Contains(text, " concurrency 1      1       200 ") {
 		t.Error(text)
 	}
-	if log := strings.Join(picture(t, s, 100, 24, Log), "\n"); !strings.Contains(log, "concurrency 1, sentinel 2/3: gone") || !strings.Contains(log, "trial 1/2: gone") {
+	if log := strings.Join(picture(t, s, 100, 24, Log), "\n"); !strings.Contains(log,
+		"concurrency 1, sentinel 2/3: gone") || !strings.Contains(log, "trial 1/2: gone") {
 		t.Error(log)
 	}
 }
@@ -279,7 +299,10 @@ func TestKeys(t *testing.T) {
 	stops := 0
 	s := &Screen{}
 	s.going = sync.NewCond(&s.mu)
-	m := &model{state: demo(), screen: s, stop: func() { stops++ }, clock: func() time.Time { return began }, width: 80, height: 24}
+	m := &model{
+		state: demo(), screen: s, stop: func() { stops++ }, clock: func() time.Time { return began }, width: 80,
+		height: 24,
+	}
 	press := func(k tea.KeyPressMsg) { _, _ = m.Update(k) }
 	for _, c := range []struct {
 		key  rune
@@ -320,7 +343,8 @@ func TestEventsRoundTrip(t *testing.T) {
 	if err != nil || json.Unmarshal(text, &left) != nil {
 		t.Fatal(err, string(text))
 	}
-	if diff := cmp.Diff(s, left.Live.Snapshot(), cmpopts.EquateNaNs()); diff != "" || left.Index != 2 || left.Cell != 1 {
+	if diff := cmp.Diff(s, left.Live.Snapshot(), cmpopts.EquateNaNs()); diff != "" || left.Index != 2 ||
+		left.Cell != 1 {
 		t.Errorf("(-want +got)\n%s%+v", diff, left)
 	}
 	e.Done(Done{Cell: 1, Figures: map[string]float64{ttftP99: 3}, Verdict: validity.Valid}, 2, "x")
@@ -359,28 +383,38 @@ func TestWatcher(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	put("plan.lock.json", `{"name":"demo","trials":1,"cells":[{"id":"a","label":"phases.profiling.concurrency=1"},{"id":"b","label":"phases.profiling.concurrency=4, endpoint=x","short":"concurrency 4, x"}],"runs":[{"id":"b-t0","cell":"b","trial":0},{"id":"a-t0","cell":"a","trial":0}]}`)
-	begun := `{"event":"begin","time":"2026-11-21T09:30:00Z"}` + "\n" + `{"event":"start","time":"2026-11-21T09:30:00Z","run":"b-t0"}` + "\n" +
-		`{"event":"done","time":"2026-11-21T09:30:20Z","run":"b-t0","dir":"runs/b"}` + "\n" + `{"event":"start","time":"2026-11-21T09:30:20Z","run":"a-t0"}` + "\n" + `{"event":"do`
+	begun := `{"event":"begin","time":"2026-11-21T09:30:00Z"}` + "\n" +
+		`{"event":"start","time":"2026-11-21T09:30:00Z","run":"b-t0"}` + "\n" +
+		`{"event":"done","time":"2026-11-21T09:30:20Z","run":"b-t0","dir":"runs/b"}` + "\n" +
+		`{"event":"start","time":"2026-11-21T09:30:20Z","run":"a-t0"}` + "\n" + `{"event":"do`
 	put("journal.jsonl", begun)
 	put("runs/b/run.json", `{"verdict":"DEGRADED","phases":[{"warmup":true,"failed":9},{"failed":2}],"figures":{"output_tps":702,"ttft_p99_ms":46}}`)
-	put(resultdir.LiveName, string(Event{Event: "live", Time: began, Index: 1, Runs: 2, Cell: 0, Live: FiguresOf(snapshot(1))}.Line()))
+	put(resultdir.LiveName, string(Event{
+		Event: "live", Time: began, Index: 1, Runs: 2,
+		Cell: 0, Live: FiguresOf(snapshot(1)),
+	}.Line()))
 	w, err := NewWatcher(dir, func() bool { return held })
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := strings.Join(picture(t, w.State(), 100, 24, Cells), "\n")
-	for _, want := range []string{"cell 1/2", "1/2 runs", "DEGRADED so far", "concurrency 4, x", "702", "46.0", "sent 812/1,600"} {
+	for _, want := range []string{
+		"cell 1/2", "1/2 runs", "DEGRADED so far", "concurrency 4, x", "702", "46.0",
+		"sent 812/1,600",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if errs := strings.Join(picture(t, w.State(), 100, 24, Errors), "\n"); !strings.Contains(errs, "concurrency 4, x: 2 requests failed") {
+	if errs := strings.Join(picture(t, w.State(), 100, 24, Errors), "\n"); !strings.Contains(errs,
+		"concurrency 4, x: 2 requests failed") {
 		t.Error(errs)
 	}
 	if w.Next(w.State()) {
 		t.Error("over before its end")
 	}
-	if text := strings.Join(pictureFor(t, w.State(), Watching), "\n"); !strings.Contains(text, "q leave") || strings.Contains(text, "p pause") {
+	if text := strings.Join(pictureFor(t, w.State(), Watching), "\n"); !strings.Contains(text, "q leave") ||
+		strings.Contains(text, "p pause") {
 		t.Errorf("one that watches cannot pause or stop:\n%s", text)
 	}
 	w.silence(w.State(), began.Add(time.Hour))
@@ -394,7 +428,10 @@ func TestWatcher(t *testing.T) {
 	}
 	w.silence(w.State(), began.Add(time.Hour))
 	text = strings.Join(pictureFor(t, w.State(), NoKeys), "\n")
-	for _, want := range []string{"stopped, not finished", "1/2 runs", "DEGRADED so far", "nothing was written since 2026-11-21 09:30:20 UTC", "--resume"} {
+	for _, want := range []string{
+		"stopped, not finished", "1/2 runs", "DEGRADED so far",
+		"nothing was written since 2026-11-21 09:30:20 UTC", "--resume",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -406,7 +443,8 @@ func TestWatcher(t *testing.T) {
 	if w.Next(w.State()); !w.State().silent.IsZero() {
 		t.Error("a plan that was resumed stays silent")
 	}
-	put("journal.jsonl", begun+`ne","time":"2026-11-21T09:30:42Z","run":"a-t0","dir":"runs/a"}`+"\n"+`{"event":"end","time":"2026-11-21T09:30:42.5Z"}`+"\n")
+	put("journal.jsonl", begun+`ne","time":"2026-11-21T09:30:42Z","run":"a-t0","dir":"runs/a"}`+"\n"+
+		`{"event":"end","time":"2026-11-21T09:30:42.5Z"}`+"\n")
 	put("manifest.json", `{"verdict":"INVALID"}`)
 	if !w.Next(w.State()) || len(w.State().done) != 2 {
 		t.Errorf("not over, or a run was taken twice: %d", len(w.State().done))
@@ -463,7 +501,10 @@ func TestColumnsKeepPeaks(t *testing.T) {
 func TestLongNamesOfCells(t *testing.T) {
 	t.Parallel()
 	const cell = "isl 64, candidate-with-a-long-name-of-its-own, concurrency "
-	s := New(Plan{Name: "long", Cells: []Cell{{Name: cell + "4"}, {Name: cell + "16"}}, Trials: 1, Runs: make([]forecast.Run, 2)}, began)
+	s := New(Plan{
+		Name: "long", Cells: []Cell{{Name: cell + "4"}, {Name: cell + "16"}},
+		Trials: 1, Runs: make([]forecast.Run, 2),
+	}, began)
 	for i := range 2 {
 		s.Begin(i, i, 0, began)
 		s.End(Done{Cell: i, Figures: map[string]float64{outputRate: 100, ttftP99: 40}, Verdict: validity.Valid}, began)
@@ -485,11 +526,15 @@ func TestLongNamesOfCells(t *testing.T) {
 // What a name holds that a terminal would obey is not on the screen.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
-	s := New(Plan{Name: "plan\x1b[2J\u202e", Cells: []Cell{{Name: "cell\x1b]0;title\x07 a\nb"}}, Trials: 1, Runs: make([]forecast.Run, 1)}, began)
+	s := New(Plan{
+		Name: "plan\x1b[2J\u202e", Cells: []Cell{{Name: "cell\x1b]0;title\x07 a\nb"}},
+		Trials: 1, Runs: make([]forecast.Run, 1),
+	}, began)
 	s.Begin(0, 0, 0, began)
 	s.End(Done{Verdict: validity.Valid}, began)
 	text := strings.Join(picture(t, s, 80, 24, Cells), "\n")
-	if strings.ContainsAny(text, "\x1b\x07\u202e") || !strings.Contains(text, " plan ") || !strings.Contains(text, " cell a b ") {
+	if strings.ContainsAny(text, "\x1b\x07\u202e") || !strings.Contains(text, " plan ") ||
+		!strings.Contains(text, " cell a b ") {
 		t.Errorf("%q", text)
 	}
 }
@@ -507,7 +552,10 @@ func TestSearchOnScreen(t *testing.T) {
 	s.Snapshot(snapshot(1))
 	for _, width := range []int{60, 120} {
 		text := strings.Join(picture(t, s, width, 24, Cells), "\n")
-		for _, want := range []string{"probe 2 · 16 holds, 64 fails; 31 probes left", " concurrency 32: the middle of 16 and 64"} {
+		for _, want := range []string{
+			"probe 2 · 16 holds, 64 fails; 31 probes left",
+			" concurrency 32: the middle of 16 and 64",
+		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%d columns: no %q in\n%s", width, want, text)
 			}
@@ -528,7 +576,10 @@ func TestSearchWatched(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	put(resultdir.LockName, resultdir.Lock{Name: "limit", Trials: 1, Cells: []resultdir.LockCell{{ID: "a", Short: "concurrency 1"}}})
+	put(resultdir.LockName, resultdir.Lock{
+		Name: "limit", Trials: 1,
+		Cells: []resultdir.LockCell{{ID: "a", Short: "concurrency 1"}},
+	})
 	w, err := NewWatcher(dir, func() bool { return true })
 	if err != nil {
 		t.Fatal(err)

@@ -32,8 +32,12 @@ type Screen struct {
 func Open(in, out *os.File, p Plan, stop func()) *Screen {
 	s := &Screen{ended: make(chan struct{}), guard: newGuard(out)}
 	s.going = sync.NewCond(&s.mu)
-	m := &model{state: New(p, time.Now()), screen: s, stop: stop, clock: time.Now, ascii: words.ASCIITerminal(os.Getenv)}
-	s.program = tea.NewProgram(m, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithContext(context.Background()))
+	m := &model{
+		state: New(p, time.Now()), screen: s, stop: stop,
+		clock: time.Now, ascii: words.ASCIITerminal(os.Getenv),
+	}
+	s.program = tea.NewProgram(m, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler(),
+		tea.WithContext(context.Background()))
 	go func() {
 		defer close(s.ended)
 		_, _ = s.program.Run() // a terminal that went away shows nothing more; the run goes on
@@ -187,7 +191,10 @@ func (m *model) View() tea.View {
 	if m.screen != nil {
 		keys = Steering
 	}
-	f := frame{State: m.state, at: m.clock(), width: m.width, height: m.height, pane: m.pane, paused: m.paused, keyed: keys, ascii: m.ascii}
+	f := frame{
+		State: m.state, at: m.clock(), width: m.width, height: m.height, pane: m.pane,
+		paused: m.paused, keyed: keys, ascii: m.ascii,
+	}
 	v := tea.NewView(strings.Join(f.lines(), "\n"))
 	v.AltScreen = true
 	return v
@@ -195,7 +202,10 @@ func (m *model) View() tea.View {
 
 // Frame is one picture of s, for tests and for a single look at a directory.
 func Frame(w io.Writer, s *State, at time.Time, width, height int, pane Pane, keys Keys) error {
-	f := frame{State: s, at: at, width: width, height: height, pane: pane, keyed: keys, ascii: words.ASCIITerminal(os.Getenv)}
+	f := frame{
+		State: s, at: at, width: width, height: height, pane: pane,
+		keyed: keys, ascii: words.ASCIITerminal(os.Getenv),
+	}
 	lines := f.lines()
 	if keys == NoKeys { // nothing stands at the bottom of the window
 		for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {

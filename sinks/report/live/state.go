@@ -27,8 +27,9 @@ type Plan struct {
 	Name   string
 	Cells  []Cell // by index
 	Trials int
-	Runs   []forecast.Run // what is known of each, in the order of execution; none where nobody knows how many there will be
-	Client string         // machine: "client of 2 cores"
+	// what is known of each, in the order of execution; none where nobody knows how many there will be
+	Runs   []forecast.Run
+	Client string // machine: "client of 2 cores"
 }
 
 // Cell is what a screen calls a cell, and the part of that which says what work it

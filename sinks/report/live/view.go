@@ -95,7 +95,8 @@ func (f *frame) head() []string {
 		return f.finished()
 	}
 	now := f.now
-	place, name := fmt.Sprintf("cell %d/%d · %s", f.cell+1, max(len(f.plan.Cells), 1), f.plan.place(f.trial)), f.name(f.cell)
+	place, name := fmt.Sprintf("cell %d/%d · %s", f.cell+1, max(len(f.plan.Cells), 1), f.plan.place(f.trial)),
+		f.name(f.cell)
 	if f.stand != "" {
 		place, name = fmt.Sprintf("probe %d · %s", f.index+1, f.stand), name+": "+f.why
 	}
@@ -173,7 +174,8 @@ func (f *frame) stackedFigures(counts []string) (out []string) {
 	return append(out,
 		fmt.Sprintf(" %-4s p50 %-8s p99 %s", ttft, millis(now.TTFTP50), millis(now.TTFTP99)),
 		fmt.Sprintf(" %-4s p50 %-8s p99 %s", itl, millis(now.ITLP50), millis(now.ITLP99)),
-		fmt.Sprintf(" req/s %s  tok/s %s", words.Number(now.RequestsPerSecond), words.Number(now.OutputTokensPerSecond)),
+		fmt.Sprintf(" req/s %s  tok/s %s", words.Number(now.RequestsPerSecond),
+			words.Number(now.OutputTokensPerSecond)),
 		"")
 }
 
@@ -200,7 +202,9 @@ var (
 
 // figures is one line: two percentiles and a rate, each with its last minute.
 // Numbers go before pictures when the window is narrow.
-func (f *frame) figures(name string, p50, p99 float64, past percentiles, rate string, per float64, rates series) string {
+func (f *frame) figures(
+	name string, p50, p99 float64, past percentiles, rate string, per float64, rates series,
+) string {
 	first := fmt.Sprintf(" %-4s p50 %-8s", name, millis(p50))
 	second := fmt.Sprintf("  p99 %-8s", millis(p99))
 	third := fmt.Sprintf("  %s %-6s", rate, words.Number(per))
@@ -239,7 +243,10 @@ func (f *frame) shown() []string {
 		return f.folded(tail(f.log, f.height, "nothing was said yet"))
 	case Help:
 		if f.keyed != Steering {
-			return f.folded([]string{" q, Ctrl-C   leave; the plan goes on", " c, e, l     cells that are done, errors, log", "", figuresHelp})
+			return f.folded([]string{
+				" q, Ctrl-C   leave; the plan goes on",
+				" c, e, l     cells that are done, errors, log", "", figuresHelp,
+			})
 		}
 		return f.folded([]string{
 			" q, Ctrl-C   the first drains the run in progress and writes partial results, the second stops at once",
@@ -304,7 +311,10 @@ var cellFigures = []figure{
 	{name: outputRate, head: called(metrics.OutputTokenThroughput, "avg"), best: "tok/s", sign: 1},
 	{name: "requests_per_s", head: called(metrics.RequestThroughput, "avg"), rank: 4},
 	{name: "ttft_p50_ms", head: called(metrics.TimeToFirstToken, "p50"), rank: 5},
-	{name: ttftP99, head: called(metrics.TimeToFirstToken, "p99"), best: metrics.Series(metrics.TimeToFirstToken, "p99"), sign: -1},
+	{
+		name: ttftP99, head: called(metrics.TimeToFirstToken, "p99"),
+		best: metrics.Series(metrics.TimeToFirstToken, "p99"), sign: -1,
+	},
 	{name: "itl_p50_ms", head: called(metrics.InterTokenLatency, "p50"), rank: 6},
 	{name: "itl_p99_ms", head: called(metrics.InterTokenLatency, "p99"), rank: 2},
 	{name: goodShare, head: called(metrics.GoodRequestFraction, "avg")},
@@ -417,7 +427,8 @@ func (f *frame) cellLines() []string {
 	}
 	out := []string{line(f.soFar(), func(c *column) string { return c.head }, "verdict", "")}
 	for i := range rows {
-		out = append(out, line(rows[i].Name, func(c *column) string { return c.cells[i] }, rows[i].verdict.String(), marks[i]))
+		out = append(out, line(rows[i].Name, func(c *column) string { return c.cells[i] }, rows[i].verdict.String(),
+			marks[i]))
 	}
 	return out
 }
@@ -465,11 +476,13 @@ func leaders(rows []cellRow) []string {
 func (f *frame) stackedCells(rows []cellRow) []string {
 	out := []string{" " + f.soFar()}
 	for _, r := range rows {
-		figures := fmt.Sprintf("   tok/s %s  %s p99 %s", between(r.figures[outputRate], true), ttft, between(r.figures[ttftP99], true))
+		figures := fmt.Sprintf("   tok/s %s  %s p99 %s", between(r.figures[outputRate], true), ttft,
+			between(r.figures[ttftP99], true))
 		if len(r.figures[ttftP99]) > 0 {
 			figures += " ms"
 		}
-		out = append(out, f.spread(" "+fit(r.Name, f.width-3-words.Width(r.verdict.String())), r.verdict.String()), figures)
+		out = append(out, f.spread(" "+fit(r.Name, f.width-3-words.Width(r.verdict.String())), r.verdict.String()),
+			figures)
 	}
 	return out
 }

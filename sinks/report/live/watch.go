@@ -52,7 +52,10 @@ func NewWatcher(dir string, held func() bool) (*Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Watcher{dir: dir, reports: resultdir.ReportsOf(dir), held: held, begun: begun.ModTime(), runs: lock.Runs, cells: map[string]int{}, index: map[string]int{}}
+	w := &Watcher{
+		dir: dir, reports: resultdir.ReportsOf(dir), held: held, begun: begun.ModTime(), runs: lock.Runs,
+		cells: map[string]int{}, index: map[string]int{},
+	}
 	p := Plan{Name: lock.Name, Trials: lock.Trials}
 	for i, c := range lock.Cells {
 		w.cells[c.ID] = i
@@ -74,7 +77,8 @@ func (w *Watcher) Next(s *State) bool {
 		return true
 	}
 	var e Event
-	if b, err := os.ReadFile(filepath.Join(w.dir, resultdir.LiveName)); err == nil && json.Unmarshal(b, &e) == nil && e.Time.After(w.last) && e.Live != nil {
+	if b, err := os.ReadFile(filepath.Join(w.dir, resultdir.LiveName)); err == nil && json.Unmarshal(b, &e) == nil &&
+		e.Time.After(w.last) && e.Live != nil {
 		w.last = e.Time
 		if s.index != e.Index || !s.alive {
 			s.Begin(e.Index, e.Cell, e.Trial, e.Time)

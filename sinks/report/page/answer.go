@@ -39,7 +39,12 @@ func terms(d *chart.Data) string {
 		}
 		out = append(out, "cell: one "+what+" of "+strings.Join(axes, ", "))
 	}
-	for _, x := range []struct{ axis, means string }{{"isl", "input tokens of a request"}, {"osl", "output tokens of a request"}, {"concurrency", "requests at a time"}, {"request_rate", "requests that are sent each second"}} {
+	for _, x := range []struct{ axis, means string }{
+		{"isl", "input tokens of a request"},
+		{"osl", "output tokens of a request"},
+		{"concurrency", "requests at a time"},
+		{"request_rate", "requests that are sent each second"},
+	} {
 		if slices.Contains(d.Axes, x.axis) {
 			out = append(out, chart.Spoken(x.axis)+": "+x.means)
 		}
@@ -103,14 +108,18 @@ func figuresOf(d *chart.Data, c *chart.Cell) string {
 		return !math.IsNaN(s.Value) && validity.ParseTaint(s.Taint).Level != validity.Wrong
 	}
 	said := ""
-	for _, m := range []struct{ tag, unit string }{{metrics.OutputTokenThroughput, "output tokens/s"}, {metrics.RequestThroughput, "requests/s"}} {
+	for _, m := range []struct{ tag, unit string }{
+		{metrics.OutputTokenThroughput, "output tokens/s"},
+		{metrics.RequestThroughput, "requests/s"},
+	} {
 		if s := d.Get(c, m.tag, "avg"); said == "" && usable(s) {
 			said = interval(s) + " " + m.unit
 		}
 	}
 	var medians []string
 	for _, tag := range []string{metrics.TimeToFirstToken, metrics.InterTokenLatency, metrics.RequestLatency} {
-		if s := d.Get(c, tag, "p50"); usable(s) && len(medians) < 2 && (s.Value > 0 || tag != metrics.InterTokenLatency) {
+		if s := d.Get(c, tag, "p50"); usable(s) && len(medians) < 2 &&
+			(s.Value > 0 || tag != metrics.InterTokenLatency) {
 			value := words.Millis(s.Value)
 			if b := bounds(s); b != "" {
 				value = interval(s) + " ms"
@@ -134,7 +143,10 @@ func relied(d *chart.Data) string {
 		return ""
 	}
 	enough, _ := report.Enough(func(stat string) bool {
-		return !slices.ContainsFunc([]string{metrics.TimeToFirstToken, metrics.InterTokenLatency, metrics.RequestLatency}, func(tag string) bool {
+		return !slices.ContainsFunc([]string{
+			metrics.TimeToFirstToken, metrics.InterTokenLatency,
+			metrics.RequestLatency,
+		}, func(tag string) bool {
 			return d.Get(d.Cells[0], tag, stat).Unsupported
 		})
 	})
@@ -146,7 +158,8 @@ func bestOfAll(d *chart.Data) (out []string) {
 	for _, c := range d.Cells {
 		for _, name := range objectives(c) {
 			s := bestOf(name) + ": " + d.Label(c)
-			if t := d.Get(c, metrics.OutputTokenThroughput, "avg"); strings.HasPrefix(name, "throughput") && !math.IsNaN(t.Value) {
+			if t := d.Get(c, metrics.OutputTokenThroughput, "avg"); strings.HasPrefix(name, "throughput") &&
+				!math.IsNaN(t.Value) {
 				s += " (" + interval(t) + " output tokens/s)"
 			}
 			out = append(out, s)
@@ -181,5 +194,6 @@ func knees(d *chart.Data) []string {
 	case n > kneesMost:
 		gains = append(gains[:kneesMost:kneesMost], fmt.Sprintf("%d more", n-kneesMost))
 	}
-	return []string{"knees, where throughput grows far less than the load and latency rises: " + strings.Join(gains, "; ")}
+	return []string{"knees, where throughput grows far less than the load and latency rises: " + strings.Join(gains,
+		"; ")}
 }

@@ -52,13 +52,17 @@ func TestAnswersOfAnOverload(t *testing.T) {
 	t.Parallel()
 	said, d := answered(t, overload)
 	said = strings.ReplaceAll(said, "\u00a0", " ") // numbers and their units stay together
-	for _, want := range []string{"Best throughput within the limits: ", "slowest: rate 240, median latency ", " × that of rate ", " pass before the first token (network, queue, prompt)", " of 240 requests/s are answered: more come than the server takes", "knee at rate 160: 50 % more load gave "} {
+	for _, want := range []string{
+		"Best throughput within the limits: ", "slowest: rate 240, median latency ",
+		" × that of rate ", " pass before the first token (network, queue, prompt)", " of 240 requests/s are answered: more come than the server takes", "knee at rate 160: 50 % more load gave ",
+	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q in %s", want, said)
 		}
 	}
 	slow := d.Cells[3]
-	if a, b := d.Get(d.Cells[0], "time_to_first_token", "avg").Value, d.Get(slow, "time_to_first_token", "avg").Value; b < 2*a {
+	if a, b := d.Get(d.Cells[0], "time_to_first_token", "avg").Value,
+		d.Get(slow, "time_to_first_token", "avg").Value; b < 2*a {
 		t.Errorf("TTFT %v and %v ms: there is no overload", a, b)
 	}
 }
@@ -76,7 +80,8 @@ sweep:
   parameters:
     endpoint: [{label: quick, url: "mock:?ttft=20ms&itl=1ms"}, {label: slow, url: "mock:?ttft=20ms&itl=5ms"}]
 multi_run: {num_runs: 3}`)
-	if !strings.Contains(said, "slowest: slow, ") || !strings.Contains(said, "all pass after the first token (generating)") && !strings.Contains(said, "60.0 ms after it") {
+	if !strings.Contains(said, "slowest: slow, ") || !strings.Contains(said,
+		"all pass after the first token (generating)") && !strings.Contains(said, "60.0 ms after it") {
 		t.Error(said)
 	}
 }
@@ -132,7 +137,10 @@ benchmark:`+body+`
 sweep: {type: grid, parameters: {concurrency: [4, 16, 48], isl: [64, 1024]}}
 multi_run: {num_runs: 2}`)
 	said = strings.ReplaceAll(said, "\u00a0", " ")
-	for _, want := range []string{"slowest: isl 1024 · concurrency 48, ", "Largest effect: concurrency (4 takes ", ", isl (64 takes ", "; concurrency 16 gives ", ": the requests that are added only make each other take longer"} {
+	for _, want := range []string{
+		"slowest: isl 1024 · concurrency 48, ", "Largest effect: concurrency (4 takes ",
+		", isl (64 takes ", "; concurrency 16 gives ", ": the requests that are added only make each other take longer",
+	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q in %s", want, said)
 		}
@@ -156,7 +164,8 @@ benchmark:`+body+`
   phases: {type: poisson, rate: 10, requests: 300}
 sweep: {type: grid, parameters: {rate: [10, 40], isl: [16, 64]}}
 multi_run: {num_runs: 3}`)
-	if strings.Contains(said, "queue") && !strings.Contains(said, "(network, queue, prompt)") || strings.Contains(said, "they queue") {
+	if strings.Contains(said, "queue") && !strings.Contains(said, "(network, queue, prompt)") ||
+		strings.Contains(said, "they queue") {
 		t.Error(said)
 	}
 	if !strings.Contains(said, "of 3,600 requests failed: ") || !strings.Contains(said, "http_503, “scripted failure") {
@@ -258,7 +267,10 @@ func TestRecordedComparison(t *testing.T) {
 	}
 	want, got := map[drawn]bool{}, map[drawn]bool{}
 	for _, r := range (report.Comparison{Comparison: out.Report().Results.Comparisons[0]}).Primary() {
-		want[drawn{r.Cell, metrics.Series(r.Key.Tag, r.Key.Stat), r.Change, r.Low, r.High, r.Outcome == decide.Better, r.Outcome == decide.Worse}] = true
+		want[drawn{
+			r.Cell, metrics.Series(r.Key.Tag, r.Key.Stat), r.Change, r.Low, r.High, r.Outcome == decide.Better,
+			r.Outcome == decide.Worse,
+		}] = true
 	}
 	for _, c := range d.Changes() {
 		got[drawn{c.Name, c.Metric, c.Value, c.Low, c.High, c.Better, c.Worse}] = true

@@ -147,7 +147,12 @@ func axe(t *testing.T) string {
 }
 
 // views are the windows that every report is looked at through.
-var views = []browser.View{{Width: 1440, Height: 900}, {Width: 1440, Height: 900, Dark: true}, {Width: 375, Height: 812}, {Width: 375, Height: 812, Dark: true}}
+var views = []browser.View{
+	{Width: 1440, Height: 900},
+	{Width: 1440, Height: 900, Dark: true},
+	{Width: 375, Height: 812},
+	{Width: 375, Height: 812, Dark: true},
+}
 
 // laptop is a window in which the table of cells has to fit.
 var laptop = browser.View{Width: 1280, Height: 800}
@@ -207,7 +212,8 @@ func TestBrowser(t *testing.T) {
 			if said := p.Said(); len(said) > 0 {
 				t.Errorf("the console says %q", said)
 			}
-			asked := slices.DeleteFunc(p.Requests(), func(u string) bool { return strings.HasPrefix(u, "data:") }) // no server is asked for these
+			// no server is asked for these
+			asked := slices.DeleteFunc(p.Requests(), func(u string) bool { return strings.HasPrefix(u, "data:") })
 			if !slices.Equal(asked, []string{address}) {
 				t.Errorf("asked for %q", asked)
 			}
@@ -244,7 +250,8 @@ func (u user) reads(name string, charts bool) {
 	u.expect("the table has a caption and heads of columns and rows", `document.querySelector("#table caption").textContent.length > 10 &&
 		[...document.querySelectorAll("#table thead th")].every((h) => h.scope === "col") && [...document.querySelectorAll("#table tbody tr")].every((r) => r.querySelector("th[scope=row]"))`)
 	if !charts {
-		u.expect("what is missing is told in place of charts", `!document.querySelector("#charts svg") && document.querySelectorAll("#charts li").length > 0`)
+		u.expect("what is missing is told in place of charts",
+			`!document.querySelector("#charts svg") && document.querySelectorAll("#charts li").length > 0`)
 		return
 	}
 	least := 3
@@ -253,9 +260,12 @@ func (u user) reads(name string, charts bool) {
 	}
 	u.expect("every chart has a name", fmt.Sprintf(`(() => { const all = [...document.querySelectorAll("svg.chart")];
 		return all.length >= %d && all.every((s) => s.getAttribute("aria-label").length > 10); })()`, least))
-	u.expect("the numbers of every chart stand below it", `[...document.querySelectorAll("figure")].every((f) => f.querySelectorAll(".data tbody tr").length > 0)`)
-	u.expect("numbers have the names of their axes", `[...document.querySelectorAll(".data th")].every((h) => h.textContent !== "x" && h.textContent !== "y" && h.textContent !== "")`)
-	u.expect("points of charts have words", `[...document.querySelectorAll("figure")].some((f) => f.querySelectorAll("svg title").length > 3)`)
+	u.expect("the numbers of every chart stand below it",
+		`[...document.querySelectorAll("figure")].every((f) => f.querySelectorAll(".data tbody tr").length > 0)`)
+	u.expect("numbers have the names of their axes",
+		`[...document.querySelectorAll(".data th")].every((h) => h.textContent !== "x" && h.textContent !== "y" && h.textContent !== "")`)
+	u.expect("points of charts have words",
+		`[...document.querySelectorAll("figure")].some((f) => f.querySelectorAll("svg title").length > 3)`)
 }
 
 // finds comes to the table and filters it.
@@ -281,7 +291,8 @@ func (u user) uses(loads bool) {
 	u.must(u.p.Click("#table tbody tr td:nth-child(3)"))
 	u.expect("a click picks a row", `document.querySelector("#table tbody tr").classList.contains("picked")`)
 	if loads {
-		u.expect("what is not picked fades", `document.querySelector("svg a.dim") !== null && document.querySelector("svg a:not(.dim)") !== null`)
+		u.expect("what is not picked fades",
+			`document.querySelector("svg a.dim") !== null && document.querySelector("svg a:not(.dim)") !== null`)
 	}
 	u.must(u.p.Eval(`document.querySelector("#table tbody tr").focus()`, nil))
 	u.must(u.p.Press("Enter"))
@@ -311,7 +322,8 @@ func (u user) uses(loads bool) {
 	at, err = u.p.Middle("svg.chart path:has(title)")
 	u.must(err)
 	u.must(u.p.Move(at))
-	u.expect("the pointer tells a value", `!document.getElementById("tip").hidden && document.getElementById("tip").textContent.length > 5`)
+	u.expect("the pointer tells a value",
+		`!document.getElementById("tip").hidden && document.getElementById("tip").textContent.length > 5`)
 	u.must(u.p.Move(browser.Point{}))
 }
 
@@ -319,7 +331,8 @@ func (u user) uses(loads bool) {
 func (u user) downloads(name string) {
 	var offered bool
 	u.must(u.p.Eval(`document.getElementById("png") !== null`, &offered))
-	u.expect("the chart above the table is offered", fmt.Sprintf(`(document.querySelector("main > section.charts") !== null) === %v`, offered))
+	u.expect("the chart above the table is offered",
+		fmt.Sprintf(`(document.querySelector("main > section.charts") !== null) === %v`, offered))
 	if !offered {
 		return
 	}
@@ -342,15 +355,18 @@ func (u user) downloads(name string) {
 			}
 		}
 	}
-	if all := img.Bounds().Dx() * img.Bounds().Dy(); !strings.HasSuffix(link.Name, ".png") || img.Bounds().Dx() != 2*page.Broad || white < all/2 || dark < all/500 {
-		u.t.Errorf("%s: %d × %d pixels, %d of them white and %d dark; want a chart with its words, twice as wide as on the page, on white paper", link.Name, img.Bounds().Dx(), img.Bounds().Dy(), white, dark)
+	if all := img.Bounds().Dx() * img.Bounds().Dy(); !strings.HasSuffix(link.Name, ".png") ||
+		img.Bounds().Dx() != 2*page.Broad || white < all/2 || dark < all/500 {
+		u.t.Errorf("%s: %d × %d pixels, %d of them white and %d dark; want a chart with its words, twice as wide as on the page, on white paper",
+			link.Name, img.Bounds().Dx(), img.Bounds().Dy(), white, dark)
 	}
 	u.save(name+"-slide", b)
 }
 
 // lays checks where things are on a laptop: the table needs no scrolling.
 func (u user) lays() {
-	u.expect("the table of cells fits", `(() => { const s = document.querySelector("#cells .scroll"); return s.scrollWidth <= s.clientWidth + 1; })()`)
+	u.expect("the table of cells fits",
+		`(() => { const s = document.querySelector("#cells .scroll"); return s.scrollWidth <= s.clientWidth + 1; })()`)
 	u.parted("on a laptop")
 }
 
@@ -372,9 +388,13 @@ func (u user) parted(name string) {
 
 // looks checks one window, and keeps a picture of it.
 func (u user) looks(name string, v browser.View) {
-	u.expect(name+": nothing runs out of the window", fmt.Sprintf("document.documentElement.scrollWidth <= %d", v.Width))
-	u.expect(name+": the paper has the theme's colour", fmt.Sprintf(`getComputedStyle(document.body).backgroundColor === %q`, map[bool]string{true: "rgb(16, 18, 22)", false: "rgb(251, 251, 250)"}[v.Dark]))
-	u.expect(name+": charts are as wide as the window", `[...document.querySelectorAll("figure > .scroll")].every((s) => s.scrollWidth <= s.clientWidth + 1)`)
+	u.expect(name+": nothing runs out of the window", fmt.Sprintf("document.documentElement.scrollWidth <= %d",
+		v.Width))
+	u.expect(name+": the paper has the theme's colour",
+		fmt.Sprintf(`getComputedStyle(document.body).backgroundColor === %q`,
+			map[bool]string{true: "rgb(16, 18, 22)", false: "rgb(251, 251, 250)"}[v.Dark]))
+	u.expect(name+": charts are as wide as the window",
+		`[...document.querySelectorAll("figure > .scroll")].every((s) => s.scrollWidth <= s.clientWidth + 1)`)
 	u.parted(name)
 	u.keep(name)
 }
@@ -385,7 +405,8 @@ func (u user) prints(name string) {
 	u.must(u.p.Look(browser.View{Width: 794, Height: 1123, Dark: true, Print: true}))
 	u.expect("paper is white", `getComputedStyle(document.body).color === "rgb(0, 0, 0)" && getComputedStyle(document.documentElement).getPropertyValue("--chart-paper") === "#ffffff"`)
 	u.expect("no tools on paper", `[".tools", ".skip", "#tip", ".data"].every((q) => { const el = document.querySelector(q); return !el || getComputedStyle(el).display === "none"; })`)
-	u.expect("charts are whole on paper", `[...document.querySelectorAll("figure .scroll")].every((s) => s.scrollWidth <= s.clientWidth + 1)`)
+	u.expect("charts are whole on paper",
+		`[...document.querySelectorAll("figure .scroll")].every((s) => s.scrollWidth <= s.clientWidth + 1)`)
 	u.keep(name + "-print")
 }
 
@@ -414,7 +435,8 @@ func (u user) checks(name, checker string) {
 			if f.Impact == "serious" || f.Impact == "critical" {
 				say = u.t.Errorf
 			}
-			say("%s: axe: %s, %s: %s, at %d places such as %.300s", named(name, v), f.Impact, f.ID, f.Help, len(f.Nodes), f.Nodes[0].HTML)
+			say("%s: axe: %s, %s: %s, at %d places such as %.300s", named(name, v),
+				f.Impact, f.ID, f.Help, len(f.Nodes), f.Nodes[0].HTML)
 		}
 	}
 }

@@ -119,7 +119,10 @@ func (p *Page) lacks(c *draw.Chart) {
 func pictured(c *draw.Chart, width float64) Chart { return sized(c, draw.SizeIn(width, c)) }
 
 func sized(c *draw.Chart, size draw.Size) Chart {
-	out := Chart{ID: c.ID, Title: c.Title, Whole: size.W == Broad, SVG: template.HTML(draw.Inline(c, size)), Narrow: narrow(c)}
+	out := Chart{
+		ID: c.ID, Title: c.Title, Whole: size.W == Broad, SVG: template.HTML(draw.Inline(c, size)),
+		Narrow: narrow(c),
+	}
 	rows, most := 0, dataMost
 	bars := 0
 	for _, s := range c.Panels[0].Series {
@@ -203,14 +206,20 @@ func numbers(p *draw.Panel, x draw.Axis) Numbers {
 	out := Numbers{Head: []string{"series", across, cmp.Or(p.Y.Label, "y"), "95 % from", "to", "what"}}
 	for _, s := range p.Series {
 		for _, q := range s.Points {
-			out.Rows = append(out.Rows, []string{s.Name, place(x, q.X), place(p.Y, q.Y), figure(q.Low), figure(q.High), q.Title})
+			out.Rows = append(out.Rows, []string{
+				s.Name, place(x, q.X), place(p.Y, q.Y), figure(q.Low), figure(q.High),
+				q.Title,
+			})
 		}
 		name := s.Name
 		if len(p.Series) == 1 { // each bar says it
 			name = ""
 		}
 		for _, q := range s.Rects {
-			out.Rows = append(out.Rows, []string{name, stretch(x, q.X0, q.X1), stretch(p.Y, q.Y0, q.Y1), "", "", q.Title})
+			out.Rows = append(out.Rows, []string{
+				name, stretch(x, q.X0, q.X1), stretch(p.Y, q.Y0, q.Y1), "", "",
+				q.Title,
+			})
 		}
 	}
 	return out
@@ -326,7 +335,8 @@ func (p *Page) unjudged(d *chart.Data) {
 	if n > 1 {
 		has = "have"
 	}
-	p.Unjudged = fmt.Sprintf("%d of %s %s no verdict and no checks: %s's files do not say whether the client kept up.", n, words.Count(len(d.Dirs), "result"), has, whose)
+	p.Unjudged = fmt.Sprintf("%d of %s %s no verdict and no checks: %s's files do not say whether the client kept up.",
+		n, words.Count(len(d.Dirs), "result"), has, whose)
 }
 
 // details are the cells one by one. A large matrix shows pictures of some, as
@@ -344,14 +354,19 @@ func (p *Page) details(d *chart.Data, checks []doubt, errs []failed) {
 		}
 		told = told[:detailMost]
 		slices.SortFunc(told, func(a, b *chart.Cell) int { return a.Index - b.Index })
-		p.Left = fmt.Sprintf("%d of %s cells are told one by one, doubtful ones first; the tables hold all.", detailMost, words.Whole(int64(len(d.Cells))))
+		p.Left = fmt.Sprintf("%d of %s cells are told one by one, doubtful ones first; the tables hold all.",
+			detailMost, words.Whole(int64(len(d.Cells))))
 	}
 	pictured := p.pictured(d, told)
 	if len(pictured) < len(told) {
-		p.Sampled = fmt.Sprintf("%d of %s cells have charts of their own here; aiperf plot DIR draws them for every cell.", len(pictured), words.Whole(int64(len(d.Cells))))
+		p.Sampled = fmt.Sprintf("%d of %s cells have charts of their own here; aiperf plot DIR draws them for every cell.",
+			len(pictured), words.Whole(int64(len(d.Cells))))
 	}
 	for _, c := range told {
-		x := Detail{Index: c.Index, Label: d.Label(c), Reason: words.Clip(c.Reason, textLimit), Verdict: c.Verdict, Slowest: slowest(d, c)}
+		x := Detail{
+			Index: c.Index, Label: d.Label(c), Reason: words.Clip(c.Reason, textLimit), Verdict: c.Verdict,
+			Slowest: slowest(d, c),
+		}
 		x.Checks = grouped(ofCell(checks, c))
 		x.Errors = errorsOf(errs, c)
 		own, ok := pictured[c]
@@ -446,7 +461,8 @@ func thin(c *draw.Chart, most, ofSlot int) *draw.Chart {
 	p.X.Label, _, _ = strings.Cut(p.X.Label, " (the first")
 	used := 0.0 // slots that still have a bar
 	for k := range p.Series {
-		p.Series[k].Rects = slices.DeleteFunc(slices.Clone(p.Series[k].Rects), func(r draw.Rect) bool { return r.X0 > end })
+		p.Series[k].Rects = slices.DeleteFunc(slices.Clone(p.Series[k].Rects),
+			func(r draw.Rect) bool { return r.X0 > end })
 		for _, r := range p.Series[k].Rects {
 			used = max(used, r.Y1)
 		}
@@ -484,7 +500,8 @@ func slowest(d *chart.Data, c *chart.Cell) [][]string {
 	var out [][]string
 	for _, i := range ids {
 		out = append(out, []string{
-			figure(r.ID[i]), strconv.Itoa(r.Trial[i] + 1), words.Number(r.Sent[i]), words.Number(r.TTFT[i]), words.Number(r.Latency[i]), figure(r.OSL[i]),
+			figure(r.ID[i]), strconv.Itoa(r.Trial[i] + 1), words.Number(r.Sent[i]), words.Number(r.TTFT[i]),
+			words.Number(r.Latency[i]), figure(r.OSL[i]),
 		})
 	}
 	return out

@@ -43,7 +43,10 @@ func readChecks(d *chart.Data) ([]doubt, error) {
 			if verdict <= validity.Valid {
 				continue
 			}
-			out = append(out, doubt{Finding{verdict, t.Texts["check"][i], words.Clip(t.Texts["detail"][i], textLimit), ""}, find(d, dir, t.Texts["cell"][i]), beyond(t, i)})
+			out = append(out, doubt{Finding{
+				verdict, t.Texts["check"][i], words.Clip(t.Texts["detail"][i], textLimit),
+				"",
+			}, find(d, dir, t.Texts["cell"][i]), beyond(t, i)})
 		}
 	}
 	return out, nil
@@ -145,17 +148,20 @@ func readErrors(d *chart.Data) ([]failed, error) {
 		if d.Foreign[dir] != "" {
 			continue
 		}
-		_, err := sinks.EachTable(dir, "requests", func(c string) bool { return want[c] }, func(t *sinks.TableRows) error {
-			for i := range t.N {
-				if t.Texts["status"][i] == "ok" {
-					continue
+		_, err := sinks.EachTable(dir, "requests", func(c string) bool { return want[c] },
+			func(t *sinks.TableRows) error {
+				for i := range t.N {
+					if t.Texts["status"][i] == "ok" {
+						continue
+					}
+					kind, message := words.Clip(cmp.Or(t.Texts["error_kind"][i], t.Texts["status"][i]), 80),
+						words.Clip(t.Texts["error_message"][i], textLimit)
+					measured := t.Texts["phase"][i] != "warmup" &&
+						record.Status(t.Texts["status"][i]).Part() == record.InFailed
+					count(dir, t.Texts["cell"][i], kind, message, find(d, dir, t.Texts["cell"][i]), measured)
 				}
-				kind, message := words.Clip(cmp.Or(t.Texts["error_kind"][i], t.Texts["status"][i]), 80), words.Clip(t.Texts["error_message"][i], textLimit)
-				measured := t.Texts["phase"][i] != "warmup" && record.Status(t.Texts["status"][i]).Part() == record.InFailed
-				count(dir, t.Texts["cell"][i], kind, message, find(d, dir, t.Texts["cell"][i]), measured)
-			}
-			return nil
-		})
+				return nil
+			})
 		if err != nil {
 			return nil, err
 		}
@@ -187,7 +193,10 @@ func failures(list []failed, total int) string {
 			continue
 		}
 		all += f.measured
-		i := slices.IndexFunc(kinds, func(k Failure) bool { return k.Kind == f.Kind && alike(k.Message) == alike(f.Message) })
+		i := slices.IndexFunc(kinds, func(k Failure) bool {
+			return k.Kind == f.Kind &&
+				alike(k.Message) == alike(f.Message)
+		})
 		if i < 0 {
 			i, kinds = len(kinds), append(kinds, Failure{0, f.Kind, f.Message})
 		}
@@ -213,7 +222,8 @@ func failures(list []failed, total int) string {
 		}
 		said = append(said, text)
 	}
-	return fmt.Sprintf("%s of %s failed: %s", words.Whole(int64(all)), words.Count(total, "request"), strings.Join(said, "; "))
+	return fmt.Sprintf("%s of %s failed: %s", words.Whole(int64(all)), words.Count(total, "request"),
+		strings.Join(said, "; "))
 }
 
 // errorsOf are the most frequent failures of a cell.
@@ -266,7 +276,8 @@ func (p *Page) facts(d *chart.Data) error {
 	names := chart.Names(d.Dirs)
 	for i, dir := range d.Dirs {
 		if d.Foreign[dir] != "" {
-			p.Facts = append(p.Facts, Fact{"result", names[i], true}, Fact{"program", d.Foreign[dir] + " " + d.Version, false},
+			p.Facts = append(p.Facts, Fact{"result", names[i], true},
+				Fact{"program", d.Foreign[dir] + " " + d.Version, false},
 				Fact{"verdict", "none: these files do not say whether the client kept up", false})
 			continue
 		}

@@ -22,7 +22,8 @@ import (
 // day and how long it took.
 func (p *Page) told(d *chart.Data) {
 	kinds, servers := asked(d.Dirs)
-	model := strings.Join(slices.DeleteFunc(append([]string{d.Model}, kinds...), func(s string) bool { return s == "" }), " · ")
+	model := strings.Join(slices.DeleteFunc(append([]string{d.Model}, kinds...),
+		func(s string) bool { return s == "" }), " · ")
 	when := d.Day()
 	if d.Took > 0 && when != "" {
 		when += " · " + words.Span(d.Took)
@@ -170,7 +171,10 @@ func (p *Page) changed(list []chart.Change) {
 // range over all cells.
 func (p *Page) figures(d *chart.Data) {
 	of := d.Cells
-	if i := slices.IndexFunc(of, func(c *chart.Cell) bool { return slices.ContainsFunc(objectives(c), isThroughput) }); i >= 0 {
+	if i := slices.IndexFunc(of, func(c *chart.Cell) bool {
+		return slices.ContainsFunc(objectives(c),
+			isThroughput)
+	}); i >= 0 {
 		of = of[i : i+1]
 	}
 	for _, m := range []struct{ label, tag, stat, unit string }{
@@ -219,7 +223,8 @@ func (p *Page) figures(d *chart.Data) {
 
 // joinedUnit keeps a number and its unit on one line, and no line begins with a dot.
 func joinedUnit(text string) string {
-	return strings.NewReplacer(" · ", "\u00a0· ", " %", "\u00a0%", " ms", "\u00a0ms", " tok/s", "\u00a0tok/s", " req/s", "\u00a0req/s").Replace(text)
+	return strings.NewReplacer(" · ", "\u00a0· ", " %", "\u00a0%", " ms", "\u00a0ms", " tok/s",
+		"\u00a0tok/s", " req/s", "\u00a0req/s").Replace(text)
 }
 
 func isThroughput(objective string) bool {

@@ -160,9 +160,11 @@ func plain(text string) template.HTML {
 }
 
 func (p *Page) render() ([]byte, error) {
-	css := strings.NewReplacer("LIGHT", draw.ThemeVariables(draw.Light), "DARK", draw.ThemeVariables(draw.Dark)).Replace(style) + draw.Variables()
+	css := strings.NewReplacer("LIGHT", draw.ThemeVariables(draw.Light), "DARK",
+		draw.ThemeVariables(draw.Dark)).Replace(style) + draw.Variables()
 	p.Style, p.Script = template.CSS(css), template.JS(script)
-	p.Policy = fmt.Sprintf("default-src 'none'; img-src data:; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", digest(css), digest(script))
+	p.Policy = fmt.Sprintf("default-src 'none'; img-src data:; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'",
+		digest(css), digest(script))
 	var b bytes.Buffer
 	if err := parsed.Execute(&b, p); err != nil {
 		return nil, err

@@ -98,7 +98,10 @@ func TestHostileTextIsInert(t *testing.T) {
 // The policy allows exactly the style and the script that are there.
 func TestPolicyAllowsThePageItself(t *testing.T) {
 	t.Parallel()
-	b, err := (&Page{Name: "x", Charts: []Chart{{ID: "c", SVG: template.HTML(draw.Inline(&draw.Chart{ID: "c", Missing: "x"}, draw.Usual))}}}).render()
+	b, err := (&Page{Name: "x", Charts: []Chart{{
+		ID:  "c",
+		SVG: template.HTML(draw.Inline(&draw.Chart{ID: "c", Missing: "x"}, draw.Usual)),
+	}}}).render()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +122,8 @@ func TestPolicyAllowsThePageItself(t *testing.T) {
 				break
 			}
 			i += k + len(out)
-			if at := string(b[max(0, i-60):min(len(b), i+40)]); !strings.Contains(at, "www.w3.org/2000/svg") && !strings.Contains(at, "clip-path") {
+			if at := string(b[max(0, i-60):min(len(b), i+40)]); !strings.Contains(at, "www.w3.org/2000/svg") &&
+				!strings.Contains(at, "clip-path") {
 				t.Errorf("%s in the page: …%s…", out, at)
 			}
 		}

@@ -38,11 +38,13 @@ var dashboardIndex = htmltemplate.Must(htmltemplate.New("index").Parse(`<!doctyp
 func Listen(dirs []string, port int, e chart.Expense) (*Dashboard, error) {
 	dirs = readable(dirs)
 	if len(dirs) == 0 {
-		return nil, diag.New("plot: not a result directory among those named", "name directories that aiperf run or profile finished")
+		return nil, diag.New("plot: not a result directory among those named",
+			"name directories that aiperf run or profile finished")
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
-		return nil, diag.New("--port "+strconv.Itoa(port)+": "+err.Error(), "another one: --port 0 takes any that is free")
+		return nil, diag.New("--port "+strconv.Itoa(port)+": "+err.Error(),
+			"another one: --port 0 takes any that is free")
 	}
 	return &Dashboard{dirs, l, e}, nil
 }
@@ -149,7 +151,8 @@ func OfDirs(dirs []string, e chart.Expense) ([]byte, error) {
 // Of one result the comparison that its experiment asked for is drawn.
 func compare(d *chart.Data) {
 	if len(d.Dirs) == 1 {
-		if all, err := report.ReadComparisons(filepath.Join(d.Dirs[0], resultdir.AnswerName)); err == nil && len(all) == 1 {
+		if all, err := report.ReadComparisons(filepath.Join(d.Dirs[0], resultdir.AnswerName)); err == nil &&
+			len(all) == 1 {
 			drawn(d, all[0])
 		}
 	}
@@ -187,8 +190,10 @@ func drawn(d *chart.Data, c report.Comparison) {
 			name = c.Candidate
 		}
 		x := chart.Change{
-			Metric: cmp.Or(metrics.Series(r.Key.Tag, r.Key.Stat), r.Header), Name: words.Line(name), Value: r.Change, Low: r.Low, High: r.High, Margin: r.Margin,
-			LargerIsBetter: r.LargerIsBetter, Decided: true, Better: r.Outcome == decide.Better, Worse: r.Outcome == decide.Worse, Hollow: r.Few(),
+			Metric: cmp.Or(metrics.Series(r.Key.Tag, r.Key.Stat), r.Header), Name: words.Line(name),
+			Value: r.Change, Low: r.Low, High: r.High, Margin: r.Margin,
+			LargerIsBetter: r.LargerIsBetter, Decided: true, Better: r.Outcome == decide.Better,
+			Worse: r.Outcome == decide.Worse, Hollow: r.Few(),
 			Title: fmt.Sprintf(", %.3g %% interval: %s", 100*r.Level, r.Outcome),
 		}
 		d.Decided = append(d.Decided, x)
@@ -209,15 +214,18 @@ func Load(dirs []string) (*chart.Data, error) {
 			return nil, diag.New(words.Clip(dir, 200)+": is a file", "name the result directory that it lies in")
 		}
 		if !isDir(dir) {
-			return nil, diag.New(words.Clip(dir, 200)+": no such directory", "name a result directory that aiperf run or profile finished")
+			return nil, diag.New(words.Clip(dir, 200)+": no such directory",
+				"name a result directory that aiperf run or profile finished")
 		}
 	}
 	d, err := chart.Load(dirs...)
 	if errors.Is(err, sinks.ErrDamaged) {
-		return nil, diag.New(words.Clip(err.Error(), 300), "aiperf validate DIR names every file that is not as the manifest says; copy the directory anew, or measure again")
+		return nil, diag.New(words.Clip(err.Error(), 300),
+			"aiperf validate DIR names every file that is not as the manifest says; copy the directory anew, or measure again")
 	}
 	if err != nil {
-		return nil, diag.New(words.Clip(err.Error(), 300), "name a result directory that aiperf or AIPerf finished; aiperf run … --resume finishes one that was interrupted")
+		return nil, diag.New(words.Clip(err.Error(), 300),
+			"name a result directory that aiperf or AIPerf finished; aiperf run … --resume finishes one that was interrupted")
 	}
 	compare(d)
 	return d, nil

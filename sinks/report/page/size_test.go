@@ -31,7 +31,10 @@ func matrix(tb testing.TB, dir string, cells, requests int) *chart.Data {
 	for k := range cells {
 		c := *first
 		c.ID, c.Index = fmt.Sprint("cell", k), k
-		c.Values = map[string]chart.Value{"concurrency": {Number: float64(1 + k%8)}, "isl": {Number: float64(64 * (1 + k/8))}}
+		c.Values = map[string]chart.Value{
+			"concurrency": {Number: float64(1 + k%8)},
+			"isl":         {Number: float64(64 * (1 + k/8))},
+		}
 		d.Cells = append(d.Cells, &c)
 	}
 	every := make([]int, 0, cells*requests)
@@ -58,13 +61,16 @@ func pick(r *chart.Requests, ids []int) (out chart.Requests) {
 		return got
 	}
 	out = chart.Requests{
-		Intended: of(r.Intended), Sent: of(r.Sent), First: of(r.First), Last: of(r.Last), End: of(r.End), TTFT: of(r.TTFT), ITL: of(r.ITL), Latency: of(r.Latency),
-		Lateness: of(r.Lateness), Wait: of(r.Wait), ISL: of(r.ISL), OSL: of(r.OSL), Asked: of(r.Asked), UsagePrompt: of(r.UsagePrompt),
+		Intended: of(r.Intended), Sent: of(r.Sent), First: of(r.First), Last: of(r.Last), End: of(r.End),
+		TTFT: of(r.TTFT), ITL: of(r.ITL), Latency: of(r.Latency),
+		Lateness: of(r.Lateness), Wait: of(r.Wait), ISL: of(r.ISL), OSL: of(r.OSL),
+		Asked: of(r.Asked), UsagePrompt: of(r.UsagePrompt),
 		ServerQueue: of(r.ServerQueue), ServerPrefill: of(r.ServerPrefill), ID: of(r.ID),
 	}
 	for _, k := range ids {
 		out.Cell, out.Trial = append(out.Cell, r.Cell[k]), append(out.Trial, r.Trial[k])
-		out.OK, out.InWindow, out.Steady = append(out.OK, r.OK[k]), append(out.InWindow, r.InWindow[k]), append(out.Steady, r.Steady[k])
+		out.OK, out.InWindow, out.Steady = append(out.OK, r.OK[k]), append(out.InWindow, r.InWindow[k]),
+			append(out.Steady, r.Steady[k])
 		out.Missed, out.Status = append(out.Missed, r.Missed[k]), append(out.Status, r.Status[k])
 	}
 	return out
@@ -103,7 +109,8 @@ func TestSizeOfTheReport(t *testing.T) {
 		if len(doc) > c.most || allocated > 300 {
 			t.Errorf("%d cells: %d bytes, %d MB allocated", c.cells, len(doc), allocated)
 		}
-		if rows := bytes.Count(doc, []byte("<tr data-cell=")); !bytes.Contains(doc, []byte(c.says)) || rows != min(c.cells, 2000) {
+		if rows := bytes.Count(doc, []byte("<tr data-cell=")); !bytes.Contains(doc, []byte(c.says)) ||
+			rows != min(c.cells, 2000) {
 			t.Errorf("%d cells: %d rows, or it does not say %q", c.cells, rows, c.says)
 		}
 	}

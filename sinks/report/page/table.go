@@ -46,7 +46,8 @@ func (p *Page) table(d *chart.Data, most int) {
 	}
 	p.marks()
 	if len(d.Cells) > rowsMost {
-		p.Caption += fmt.Sprintf(" The first %s of %s cells; cells.parquet has all.", words.Whole(rowsMost), words.Whole(int64(len(d.Cells))))
+		p.Caption += fmt.Sprintf(" The first %s of %s cells; cells.parquet has all.",
+			words.Whole(rowsMost), words.Whole(int64(len(d.Cells))))
 	}
 }
 
@@ -86,7 +87,8 @@ func (p *Page) marks() {
 }
 
 func row(d *chart.Data, c *chart.Cell, cols []metrics.Headline) Row {
-	out := Row{Index: c.Index, Best: slices.ContainsFunc(objectives(c), func(o string) bool { return !strings.HasSuffix(o, withoutLimits) })}
+	out := Row{Index: c.Index, Best: slices.ContainsFunc(objectives(c),
+		func(o string) bool { return !strings.HasSuffix(o, withoutLimits) })}
 	names := d.Axes
 	if len(names) == 0 {
 		names = []string{""}
@@ -118,7 +120,10 @@ func row(d *chart.Data, c *chart.Cell, cols []metrics.Headline) Row {
 	if c.Knee {
 		is = append(is, "knee")
 	}
-	out.Cells = append(out.Cells, Entry{Class: c.Verdict.String(), Text: c.Verdict.String() + mark, Small: strings.Join(is, ", ")})
+	out.Cells = append(out.Cells, Entry{
+		Class: c.Verdict.String(), Text: c.Verdict.String() + mark,
+		Small: strings.Join(is, ", "),
+	})
 	return out
 }
 

@@ -18,11 +18,13 @@ import (
 // show, or of a cell whose figures the measurement itself spoilt.
 func slowestCell(d *chart.Data) []string {
 	fast, slow := span(d.Cells, d)
-	if slow == nil || fast == slow || !slower(latency(d, slow), latency(d, fast)) || latency(d, slow).Value < tie*latency(d, fast).Value {
+	if slow == nil || fast == slow || !slower(latency(d, slow), latency(d, fast)) ||
+		latency(d, slow).Value < tie*latency(d, fast).Value {
 		return nil
 	}
 	a, b := latency(d, fast), latency(d, slow)
-	first := fmt.Sprintf("slowest: %s, median latency %s ms, %s × that of %s%s", d.Label(slow), interval(b), words.Number(b.Value/a.Value), d.Label(fast), parts(d, fast, slow))
+	first := fmt.Sprintf("slowest: %s, median latency %s ms, %s × that of %s%s", d.Label(slow), interval(b),
+		words.Number(b.Value/a.Value), d.Label(fast), parts(d, fast, slow))
 	var why []string
 	if s := alternatives(d, fast, slow); s != "" {
 		why = append(why, "Largest effect: "+s)
@@ -102,7 +104,10 @@ func alternatives(d *chart.Data, fastest, slow *chart.Cell) string {
 			continue
 		}
 		s := latency(d, fast)
-		found = append(found, other{fmt.Sprintf("%s (%s takes %s ms)", chart.Spoken(a), said(fast, a), interval(s)), s.Value})
+		found = append(found, other{
+			fmt.Sprintf("%s (%s takes %s ms)", chart.Spoken(a), said(fast, a), interval(s)),
+			s.Value,
+		})
 	}
 	slices.SortStableFunc(found, func(a, b other) int { return cmp.Compare(a.value, b.value) })
 	var out []string

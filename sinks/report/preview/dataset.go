@@ -79,7 +79,8 @@ func describeSet(w io.Writer, set *dataset.Set, tok tokenizer.Tokenizer) {
 	}
 	fmt.Fprintln(w)
 	if starts > 0 {
-		fmt.Fprintf(w, "  %-28s %s, with these %s; turns that send nothing: %d\n", "played by themselves", words.Count(set.Len(), "conversation"), words.Count(set.Turns(), "request"), silent)
+		fmt.Fprintf(w, "  %-28s %s, with these %s; turns that send nothing: %d\n", "played by themselves",
+			words.Count(set.Len(), "conversation"), words.Count(set.Turns(), "request"), silent)
 	}
 	fmt.Fprintf(w, "  %-28s %s\n", "turns of a conversation", spread(turns))
 	fmt.Fprintf(w, "  %-28s %s\n", "input tokens ("+tok.Name()+")", spread(in))
@@ -114,7 +115,8 @@ func describeSharing(ctx context.Context, w io.Writer, path, format string) {
 		return // no trace
 	}
 	if a := recorded.Analyze(t.Rows, t.Block); a.HitRate != nil {
-		fmt.Fprintf(w, "  %-28s an infinite prefix cache knows %.1f %% of all input tokens (blocks of %d)\n", "shared prefixes", 100*a.TokenHitRate, t.Block)
+		fmt.Fprintf(w, "  %-28s an infinite prefix cache knows %.1f %% of all input tokens (blocks of %d)\n",
+			"shared prefixes", 100*a.TokenHitRate, t.Block)
 	}
 }
 
@@ -126,7 +128,10 @@ func firstRequest(w io.Writer, set *dataset.Set) error {
 	body := []byte(t.Raw)
 	if t.Raw == nil {
 		var err error
-		if body, err = spec.Body(nil, &endpoint.Input{Model: cmp.Or(t.Model, "MODEL"), System: c.System, Turn: t, Stream: true}); err != nil {
+		if body, err = spec.Body(nil, &endpoint.Input{
+			Model: cmp.Or(t.Model, "MODEL"), System: c.System, Turn: t,
+			Stream: true,
+		}); err != nil {
 			fmt.Fprintf(w, "first request: not as %s: %v\n", spec.Type, err)
 			return nil
 		}

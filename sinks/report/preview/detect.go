@@ -23,10 +23,12 @@ const assumedMetrics = 5
 // the trials of a past result vary, or, without one, for several spreads.
 func Detect(w io.Writer, plan *sweep.Plan, size float64, past string) error {
 	cells := comparedCells(plan)
-	fmt.Fprintf(w, "\nto find a difference of %s (80 %% power); compare with half of it,\n--margin %.4g: at a margin of %s itself, every second one is missed\n", words.Percent(size), size/2, words.Percent(size))
+	fmt.Fprintf(w, "\nto find a difference of %s (80 %% power); compare with half of it,\n--margin %.4g: at a margin of %s itself, every second one is missed\n",
+		words.Percent(size), size/2, words.Percent(size))
 	if past == "" {
 		for _, spread := range assumedSpreads {
-			fmt.Fprintf(w, "  where two systems vary by %-8s in a trial: %s\n", words.Percent(spread), trialsText(decide.TrialsFor(spread, size, assumedMetrics*cells)))
+			fmt.Fprintf(w, "  where two systems vary by %-8s in a trial: %s\n", words.Percent(spread),
+				trialsText(decide.TrialsFor(spread, size, assumedMetrics*cells)))
 		}
 		fmt.Fprintln(w, "how much they vary a past result says: --from DIR")
 		return nil
@@ -40,7 +42,8 @@ func Detect(w io.Writer, plan *sweep.Plan, size float64, past string) error {
 		return diag.New(past+": too few trials to say how much they vary", "a result with three trials at least")
 	}
 	for _, n := range needs {
-		fmt.Fprintf(w, "  %-32s trials vary by %-8s %s\n", n.Header+" "+n.Key.Stat, words.Percent(n.Spread), trialsText(n.Trials))
+		fmt.Fprintf(w, "  %-32s trials vary by %-8s %s\n", n.Header+" "+n.Key.Stat,
+			words.Percent(n.Spread), trialsText(n.Trials))
 	}
 	return nil
 }

@@ -43,8 +43,9 @@ type expandedPlan struct {
 // adds the bodies.
 func Expand(plan *sweep.Plan, only *int, full bool) Expanded {
 	d := Expanded{kind: plan.Type, SweepType: sweepClass(plan), Variations: []Variation{}, Plan: expandedPlan{
-		Trials: plan.Trials, CooldownSeconds: plan.MultiRun.CooldownSeconds, ConfidenceLevel: plan.MultiRun.ConfidenceLevel,
-		RandomSeed: plan.Experiment.RandomSeed, SetConsistentSeed: plan.MultiRun.SetConsistentSeed,
+		Trials: plan.Trials, CooldownSeconds: plan.MultiRun.CooldownSeconds,
+		ConfidenceLevel: plan.MultiRun.ConfidenceLevel,
+		RandomSeed:      plan.Experiment.RandomSeed, SetConsistentSeed: plan.MultiRun.SetConsistentSeed,
 		DisableWarmupAfterFirst: plan.MultiRun.DisableWarmupAfterFirst, NoSweepTable: plan.Experiment.NoSweepTable,
 	}}
 	for _, c := range plan.Cells {

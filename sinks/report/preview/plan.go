@@ -26,7 +26,8 @@ func Plan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
 	case plan.Adaptive != nil:
 		adaptivePlan(w, plan, b)
 	default:
-		fmt.Fprintf(w, "%s: %s = %s, %s, %s\n", plan.Name, Size(plan), words.Count(len(plan.Runs), "run"), requests, lasts(b))
+		fmt.Fprintf(w, "%s: %s = %s, %s, %s\n", plan.Name, Size(plan), words.Count(len(plan.Runs), "run"), requests,
+			lasts(b))
 	}
 	if len(plan.Axes) > 0 && plan.Experiment.Search == nil && plan.Adaptive == nil {
 		var axes []string
@@ -90,7 +91,8 @@ func judgedText(plan *sweep.Plan) string {
 func unswept(plan *sweep.Plan) (fixed, varied string) {
 	var alike, differ []string
 	for _, known := range sweep.KnownAxes() {
-		if known.Of == nil || slices.ContainsFunc(plan.Axes, func(x schema.Axis) bool { return sweep.AxisNamed(x.Name).Name == known.Name }) {
+		if known.Of == nil || slices.ContainsFunc(plan.Axes,
+			func(x schema.Axis) bool { return sweep.AxisNamed(x.Name).Name == known.Name }) {
 			continue
 		}
 		var values []string
@@ -114,7 +116,8 @@ func unswept(plan *sweep.Plan) (fixed, varied string) {
 func flipsText(before []sweep.Run) string {
 	var ways []string
 	for _, r := range before {
-		way := fmt.Sprintf("%s by %s", r.Cell.Short(), words.Clip(r.Cell.Resolved.Benchmark.Endpoint.Flips(), shownCommand))
+		way := fmt.Sprintf("%s by %s", r.Cell.Short(), words.Clip(r.Cell.Resolved.Benchmark.Endpoint.Flips(),
+			shownCommand))
 		if !slices.Contains(ways, way) {
 			ways = append(ways, way)
 		}

@@ -21,10 +21,13 @@ func searchPlan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
 	}
 	o := search.Look(terms, requests)
 	fmt.Fprintf(w, "%s: a search, at most %s\n", plan.Name, words.Count(terms.Probes, "probe"))
-	words.TwoColumns(w, "search", fmt.Sprintf("%s from %g to %g, until the ends are at most %s apart", plan.Searched().Name, s.Range[0], s.Range[1], words.Percent(s.Resolution)), 8)
+	words.TwoColumns(w, "search", fmt.Sprintf("%s from %g to %g, until the ends are at most %s apart",
+		plan.Searched().Name, s.Range[0], s.Range[1], words.Percent(s.Resolution)), 8)
 	words.TwoColumns(w, "probes", probesText(o, terms, b), 8)
 	if len(o.Runs) > 0 {
-		words.TwoColumns(w, "decides", fmt.Sprintf("whether %.4g %% are good: %s; between, it stays undecided. The gap is wider where requests are alike or runs differ", 100*s.Share, decidesText(o.Runs)), 8)
+		words.TwoColumns(w, "decides",
+			fmt.Sprintf("whether %.4g %% are good: %s; between, it stays undecided. The gap is wider where requests are alike or runs differ",
+				100*s.Share, decidesText(o.Runs)), 8)
 	}
 	narrower := "is not possible: the ends are as near as whole numbers can be"
 	if o.Halved > 0 {
@@ -52,10 +55,12 @@ func probesText(o search.Outlook, t search.Terms, b sweep.Bound) string {
 		requests, least = requests+p.Requests, least+p.AtLeast
 	}
 	if requests > 0 {
-		text += fmt.Sprintf("; %s each, %s to %s", words.Count(requests, "request"), words.Whole(int64(o.Fewest)*requests), words.Whole(int64(t.Probes)*requests))
+		text += fmt.Sprintf("; %s each, %s to %s", words.Count(requests, "request"),
+			words.Whole(int64(o.Fewest)*requests), words.Whole(int64(t.Probes)*requests))
 	}
 	if least > 0 {
-		text += fmt.Sprintf("; at least %s each, %s in all", words.Span(least), words.Span(time.Duration(o.Fewest)*least))
+		text += fmt.Sprintf("; at least %s each, %s in all",
+			words.Span(least), words.Span(time.Duration(o.Fewest)*least))
 	}
 	if t.Time > 0 {
 		text += "; none begins after " + words.Span(t.Time)
@@ -75,7 +80,8 @@ func decidesText(of []search.Decides) string {
 		if d.Holds >= 0 {
 			holds = fmt.Sprintf("holds with at most %s bad", words.Whole(d.Holds))
 		}
-		parts[i] = fmt.Sprintf("after %s (%s) a load %s and fails with %s", runs, words.Count(d.Requests, "request"), holds, words.Whole(d.Fails))
+		parts[i] = fmt.Sprintf("after %s (%s) a load %s and fails with %s", runs, words.Count(d.Requests, "request"),
+			holds, words.Whole(d.Fails))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -16,7 +16,8 @@ func Trace(w io.Writer, file string, t *format.Trace, a *recorded.Analysis) {
 	fmt.Fprintf(w, "%s: %s, blocks of %d tokens\n", file, t.Format, t.Block)
 	fmt.Fprintf(w, "%s in %s", words.Count(a.Requests, "request"), words.Count(a.Sessions, "session"))
 	if a.DurationSeconds > 0 {
-		fmt.Fprintf(w, " over %s s, %s requests/s", words.Number(a.DurationSeconds), words.Number(float64(a.Requests)/a.DurationSeconds))
+		fmt.Fprintf(w, " over %s s, %s requests/s", words.Number(a.DurationSeconds),
+			words.Number(float64(a.Requests)/a.DurationSeconds))
 	}
 	fmt.Fprintf(w, "\n\n%-22s %10s %10s %10s %10s %10s\n", "", "mean", "p25", "p50", "p75", "max")
 	for _, row := range []struct {
@@ -48,9 +49,11 @@ func Trace(w io.Writer, file string, t *format.Trace, a *recorded.Analysis) {
 		fmt.Fprintln(w, "\nno hashes: nothing is known about shared prefixes")
 		return
 	}
-	fmt.Fprintf(w, "\nAn infinite prefix cache knows %.1f %% of all input tokens (%.1f %% of a request's blocks on average).\n", 100*a.TokenHitRate, 100*a.CacheHitRate)
+	fmt.Fprintf(w, "\nAn infinite prefix cache knows %.1f %% of all input tokens (%.1f %% of a request's blocks on average).\n",
+		100*a.TokenHitRate, 100*a.CacheHitRate)
 	fmt.Fprintf(w, "%s, %.1f %% of their appearances repeated; %s shared by several requests.\n",
-		words.Count(a.UniquePrefixes, "different prefix"), 100*a.PrefixReuseRatio, words.Count(a.PrefixGroups, "first block"))
+		words.Count(a.UniquePrefixes, "different prefix"), 100*a.PrefixReuseRatio,
+		words.Count(a.PrefixGroups, "first block"))
 	fmt.Fprintf(w, "A cache that holds so much knows: %s\n", strings.Join(caches(a.FiniteCacheCurves), " · "))
 }
 

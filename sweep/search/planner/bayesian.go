@@ -33,7 +33,8 @@ func bayesian(t *Terms, seen []Seen) Step {
 		}
 	}
 	if len(seen) < t.Initial || usable < 2 {
-		return Step{At: open[0], Why: fmt.Sprintf("point %d of %d that are drawn before there is a model", len(seen)+1, max(t.Initial, len(seen)+1))}
+		return Step{At: open[0], Why: fmt.Sprintf("point %d of %d that are drawn before there is a model", len(seen)+1,
+			max(t.Initial, len(seen)+1))}
 	}
 	m := t.model(seen)
 	best, gain := open[0], math.Inf(-1)
@@ -45,7 +46,8 @@ func bayesian(t *Terms, seen []Seen) Step {
 	if reason := m.ends(open); reason != "" {
 		return Step{Ended: reason}
 	}
-	return Step{At: best, Why: fmt.Sprintf("the model expects %s ± %s there, and %s is the best so far", number(m.mean(t.unit(best))), number(m.deviation(t.unit(best))), number(m.incumbent))}
+	return Step{At: best, Why: fmt.Sprintf("the model expects %s ± %s there, and %s is the best so far",
+		number(m.mean(t.unit(best))), number(m.deviation(t.unit(best))), number(m.incumbent))}
 }
 
 // unit is a point in the unit cube.

@@ -120,7 +120,10 @@ func (l *line) narrow() bool {
 
 // middle is the geometric middle of the bracket, which is where AIPerf bisects.
 func (l *line) middle(why string) Step {
-	return Step{At: []float64{l.inside(math.Sqrt(l.holds.at * l.fails.at))}, Why: fmt.Sprintf(why, number(l.holds.at), number(l.fails.at))}
+	return Step{
+		At:  []float64{l.inside(math.Sqrt(l.holds.at * l.fails.at))},
+		Why: fmt.Sprintf(why, number(l.holds.at), number(l.fails.at)),
+	}
 }
 
 // inside is the value of the dimension that is nearest to x and between the ends.

@@ -113,7 +113,10 @@ func Catalogue() []Row {
 		{Name: "bayesian", Doc: "a model of the goal, and the point that promises most", Draws: true, next: bayesian},
 		{Name: "optuna", Doc: "the same as bayesian", Draws: true, next: bayesian},
 		{Name: "monotonic_sla", Doc: "doubling, then bisection", Line: true, next: monotonic},
-		{Name: "smooth_isotonic", Doc: "doubling, then the root of a smooth monotone fit of the margins", Line: true, next: smooth},
+		{
+			Name: "smooth_isotonic", Doc: "doubling, then the root of a smooth monotone fit of the margins", Line: true,
+			next: smooth,
+		},
 	}
 }
 

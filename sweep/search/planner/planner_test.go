@@ -12,13 +12,16 @@ import (
 // first missed.
 func oneLine(name string, high float64) planner.Terms {
 	return planner.Terms{
-		Planner: name, Space: []planner.Dimension{{Low: 1, High: high, Whole: true}}, Goals: []planner.Goal{{Maximize: true}}, Limited: true,
+		Planner: name, Space: []planner.Dimension{{Low: 1, High: high, Whole: true}},
+		Goals: []planner.Goal{{Maximize: true}}, Limited: true,
 		Most: 60, Initial: 1, Patience: 10, Window: 8, Flat: 0.01, Stability: 2, Precision: 0.05,
 	}
 }
 
 // carryOut asks a planner to its end; measure says what a point gives.
-func carryOut(t *testing.T, terms planner.Terms, measure func(at []float64, n int) planner.Seen) ([]planner.Seen, planner.Reason) {
+func carryOut(
+	t *testing.T, terms planner.Terms, measure func(at []float64, n int) planner.Seen,
+) ([]planner.Seen, planner.Reason) {
 	t.Helper()
 	var seen []planner.Seen
 	for range terms.Most + 1 {
@@ -59,14 +62,17 @@ func TestPlannersOfALine(t *testing.T) {
 			seen, reason := carryOut(t, terms, keeps(limit))
 			b := planner.BoundaryOf(terms, seen)
 			lo, hi := seen[*b.Holds].At[0], seen[*b.Fails].At[0]
-			if reason != by+"precision_reached" || lo > limit || hi <= limit || hi-lo > max(1, 0.05*hi) || len(seen) > 24 {
+			if reason != by+"precision_reached" || lo > limit || hi <= limit || hi-lo > max(1, 0.05*hi) ||
+				len(seen) > 24 {
 				t.Errorf("%s, limit %g: %s, from %g to %g after %d points", name, limit, reason, lo, hi, len(seen))
 			}
 		}
-		if seen, reason := carryOut(t, oneLine(name, 64), keeps(100)); reason != by+"no_failure_in_range" || seen[len(seen)-1].At[0] != 64 {
+		if seen, reason := carryOut(t, oneLine(name, 64), keeps(100)); reason != by+"no_failure_in_range" ||
+			seen[len(seen)-1].At[0] != 64 {
 			t.Errorf("%s: %s", name, reason)
 		}
-		if seen, reason := carryOut(t, oneLine(name, 64), keeps(0.2)); reason != by+"no_pass_in_range" || len(seen) > 2 {
+		if seen, reason := carryOut(t, oneLine(name, 64), keeps(0.2)); reason != by+"no_pass_in_range" ||
+			len(seen) > 2 {
 			t.Errorf("%s: %s after %d", name, reason, len(seen))
 		}
 		terms := oneLine(name, 1000)
@@ -123,7 +129,8 @@ func TestSmoothKnowsCliffs(t *testing.T) {
 		return planner.Seen{Goals: []float64{1}, Margins: []float64{m}, Feasible: m >= 0}
 	})
 	b := planner.BoundaryOf(terms, seen)
-	if reason != "smooth_isotonic_cliff_precision_reached" || b.Kind != "cliff" || seen[*b.Holds].At[0] > 97 || seen[*b.Fails].At[0] <= 97 {
+	if reason != "smooth_isotonic_cliff_precision_reached" || b.Kind != "cliff" || seen[*b.Holds].At[0] > 97 ||
+		seen[*b.Fails].At[0] <= 97 {
 		t.Errorf("%s, %+v", reason, b)
 	}
 	terms.Replicates = 5
@@ -133,7 +140,8 @@ func TestSmoothKnowsCliffs(t *testing.T) {
 		return planner.Seen{Goals: []float64{1}, Margins: []float64{0.9, m}, Feasible: m >= 0}
 	})
 	b = planner.BoundaryOf(terms, seen)
-	if reason != "smooth_isotonic_precision_reached" || b.Kind != "smooth" || b.Binding != 1 || !(b.Low < 104 && b.High > 96 && b.Low < b.High) {
+	if reason != "smooth_isotonic_precision_reached" || b.Kind != "smooth" || b.Binding != 1 ||
+		!(b.Low < 104 && b.High > 96 && b.Low < b.High) {
 		t.Errorf("%s, %+v", reason, b)
 	}
 }
@@ -152,7 +160,8 @@ func TestBayesianFindsThePeak(t *testing.T) {
 		{"expected", 60, 60, 0.12, true},
 	} {
 		terms := oneLine("bayesian", 1000)
-		terms.Space[0].Log, terms.Initial, terms.Most, terms.Expected, terms.Limited = true, 5, 30, c.expected, !math.IsInf(c.limit, 1)
+		terms.Space[0].Log, terms.Initial, terms.Most, terms.Expected, terms.Limited = true, 5, 30, c.expected,
+			!math.IsInf(c.limit, 1)
 		seen, reason := carryOut(t, terms, func(at []float64, _ int) planner.Seen {
 			d := math.Log(at[0] / 120)
 			s := planner.Seen{Goals: []float64{5000 * math.Exp(-d*d/2)}, Feasible: at[0] <= c.limit}
@@ -205,7 +214,8 @@ func TestBayesianEnds(t *testing.T) {
 	}
 	for _, how := range []planner.Reason{planner.Regret, planner.EMMR} {
 		known := oneLine("optuna", 300)
-		known.Initial, known.Limited, known.Patience, known.Terminator = 5, false, 50, map[planner.Reason]string{planner.Regret: "regret", planner.EMMR: "emmr"}[how]
+		known.Initial, known.Limited, known.Patience, known.Terminator = 5, false, 50,
+			map[planner.Reason]string{planner.Regret: "regret", planner.EMMR: "emmr"}[how]
 		seen, reason := carryOut(t, known, func(at []float64, _ int) planner.Seen {
 			d := (at[0] - 150) / 100
 			return planner.Seen{Goals: []float64{1000 - 500*d*d}, Feasible: true}
@@ -216,7 +226,9 @@ func TestBayesianEnds(t *testing.T) {
 	}
 	failing := oneLine("bayesian", 100)
 	failing.Initial, failing.Limited, failing.Most = 3, false, 12
-	if seen, reason := carryOut(t, failing, func([]float64, int) planner.Seen { return planner.Seen{} }); reason != planner.NoImprovement && reason != planner.MaxIterations || len(planner.Best(&failing, seen)) != 0 {
+	if seen, reason := carryOut(t, failing,
+		func([]float64, int) planner.Seen { return planner.Seen{} }); reason != planner.NoImprovement &&
+		reason != planner.MaxIterations || len(planner.Best(&failing, seen)) != 0 {
 		t.Errorf("without results: %s", reason)
 	}
 }
@@ -242,7 +254,12 @@ func TestCheck(t *testing.T) {
 // A point that keeps the limits above one that does not is a contradiction.
 func TestWarning(t *testing.T) {
 	t.Parallel()
-	seen := []planner.Seen{{At: []float64{4}}, {At: []float64{2}, Feasible: true}, {At: []float64{8}, Feasible: true}, {At: []float64{1}}}
+	seen := []planner.Seen{
+		{At: []float64{4}},
+		{At: []float64{2}, Feasible: true},
+		{At: []float64{8}, Feasible: true},
+		{At: []float64{1}},
+	}
 	for n, want := range []bool{false, false, true, true} {
 		if got := planner.Warning(seen, n); got != want {
 			t.Errorf("point %d: %v", n, got)

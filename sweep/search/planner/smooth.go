@@ -35,7 +35,8 @@ func smooth(t *Terms, seen []Seen) Step {
 		}
 		for _, end := range []*load{l.holds, l.fails} {
 			if len(end.margins) < l.wanted(end) {
-				return Step{At: []float64{end.at}, Why: fmt.Sprintf("another run of %s, whose margin is %s", number(end.at), percent(end.margin))}
+				return Step{At: []float64{end.at}, Why: fmt.Sprintf("another run of %s, whose margin is %s",
+					number(end.at), percent(end.margin))}
 			}
 		}
 		if _, ok := l.root(l.loads); !ok && !cliff {
@@ -51,7 +52,8 @@ func smooth(t *Terms, seen []Seen) Step {
 		return l.middle("no curve goes through the margins: the middle of %s and %s")
 	}
 	at := l.inside(root)
-	return Step{At: []float64{at}, Why: fmt.Sprintf("the margins between %s and %s reach zero at %s", number(l.holds.at), number(l.fails.at), number(root))}
+	return Step{At: []float64{at}, Why: fmt.Sprintf("the margins between %s and %s reach zero at %s",
+		number(l.holds.at), number(l.fails.at), number(root))}
 }
 
 // wanted is how many runs an end of a narrow bracket gets.
@@ -240,7 +242,8 @@ func (c *curve) tangents() {
 			c.slope[k] = (w + v) / (w/a + v/b)
 		}
 	}
-	c.slope[0], c.slope[n-1] = edge(step(0), step(1), rise(0), rise(1)), edge(step(n-2), step(n-3), rise(n-2), rise(n-3))
+	c.slope[0], c.slope[n-1] = edge(step(0), step(1), rise(0), rise(1)),
+		edge(step(n-2), step(n-3), rise(n-2), rise(n-3))
 }
 
 // edge is the tangent at an end: of the parabola through three points, as far as it keeps

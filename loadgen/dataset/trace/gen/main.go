@@ -59,7 +59,8 @@ func write(path string, rows, blocks int, fresh, wide bool) error {
 			ids = append(ids, next)
 			next++
 		}
-		line = fmt.Appendf(line[:0], `{"timestamp": %d, "input_length": %d, "output_length": %d, "hash_ids": [`, i, (len(ids)-1)*block+1+r.IntN(block), 1+r.IntN(1000))
+		line = fmt.Appendf(line[:0], `{"timestamp": %d, "input_length": %d, "output_length": %d, "hash_ids": [`, i,
+			(len(ids)-1)*block+1+r.IntN(block), 1+r.IntN(1000))
 		for k, id := range ids {
 			if k > 0 {
 				line = append(line, ", "...)

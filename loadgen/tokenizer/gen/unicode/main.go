@@ -104,12 +104,16 @@ func strangers(raw map[string]json.RawMessage) (out []rune, err error) {
 		if surrogate(r) {
 			continue
 		}
-		ours := string([]rune(norm.NFD.String("a\u0301" + string(r)))[1]) != "\u0301" || string([]rune(norm.NFD.String("a" + string(r) + "\u0334"))[1]) == "\u0334"
+		ours := string([]rune(norm.NFD.String("a\u0301" + string(r)))[1]) != "\u0301" ||
+			string([]rune(norm.NFD.String("a" + string(r) + "\u0334"))[1]) == "\u0334"
 		if ours != moved[r] {
 			odd[r] = true
 		}
 	}
-	for name, form := range map[string]norm.Form{"NFC": norm.NFC, "NFD": norm.NFD, "NFKC": norm.NFKC, "NFKD": norm.NFKD} {
+	for name, form := range map[string]norm.Form{
+		"NFC": norm.NFC, "NFD": norm.NFD, "NFKC": norm.NFKC,
+		"NFKD": norm.NFKD,
+	} {
 		var of map[string]string
 		if err := json.Unmarshal(raw[name], &of); err != nil {
 			return nil, err
@@ -121,7 +125,8 @@ func strangers(raw map[string]json.RawMessage) (out []rune, err error) {
 			}
 			if form.String(string(rune(r))) != want {
 				if want != string(rune(r)) {
-					return nil, fmt.Errorf("%s of U+%04X: the reference has %q, which is more than not knowing it", name, r, want)
+					return nil, fmt.Errorf("%s of U+%04X: the reference has %q, which is more than not knowing it",
+						name, r, want)
 				}
 				odd[rune(r)] = true
 			}

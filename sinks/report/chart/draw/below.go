@@ -124,7 +124,8 @@ func (p *panel) folded(name string, room float64) []string {
 func (p *panel) pieces(name string, room float64) (lines []string) {
 	for part := range strings.SplitSeq(name, Break) {
 		line := ""
-		for _, word := range strings.FieldsFunc(strings.NewReplacer(" ", " \x00", "/", "/\x00", "?", "?\x00", "&", "&\x00", "-", "-\x00", "_", "_\x00").Replace(part), func(r rune) bool { return r == 0 }) {
+		for _, word := range strings.FieldsFunc(strings.NewReplacer(" ", " \x00", "/", "/\x00", "?", "?\x00", "&",
+			"&\x00", "-", "-\x00", "_", "_\x00").Replace(part), func(r rune) bool { return r == 0 }) {
 			if line != "" && p.room(strings.TrimSpace(line+word), smallSize, false) > room {
 				lines, line = append(lines, strings.TrimSpace(line)), ""
 			}

@@ -18,7 +18,10 @@ import (
 // sample has everything a chart can have.
 func sample() *draw.Chart {
 	p := func(x, y, lo, hi float64) draw.Point {
-		return draw.Point{X: x, Y: y, Low: lo, High: hi, Title: "conc " + strconv.Itoa(int(x)) + ": " + strconv.Itoa(int(y)) + " ms"}
+		return draw.Point{
+			X: x, Y: y, Low: lo, High: hi,
+			Title: "conc " + strconv.Itoa(int(x)) + ": " + strconv.Itoa(int(y)) + " ms",
+		}
 	}
 	hollow, taint := p(16, 95, 80, 130), p(8, 60, 55, 66)
 	hollow.Hollow, taint.Taint = true, "dispatch_lateness"
@@ -31,10 +34,19 @@ func sample() *draw.Chart {
 				{Name: "p50", Ink: draw.S1, Line: true, Ribbon: true, Points: []draw.Point{p(1, 20, 19, 21), p(2, 21, 20, 22), p(4, 25, 22, 29), p(8, 40, 36, 44), p(16, 70, 60, 80)}},
 				{Name: "p99", Ink: draw.S2, Shape: 1, Dash: draw.Dashed, Line: true, Points: []draw.Point{p(1, 30, 28, 33), p(2, 33, 30, 36), {X: 4, Y: math.NaN()}, taint, hollow}},
 			},
-			Marks: []draw.Mark{{At: 100, To: 100, Label: "SLO 100 ms"}, {Vertical: true, At: 6, To: 16, Label: "over the knee"}},
+			Marks: []draw.Mark{
+				{At: 100, To: 100, Label: "SLO 100 ms"},
+				{Vertical: true, At: 6, To: 16, Label: "over the knee"},
+			},
 		}, {
 			X: draw.Axis{Label: "time (s)"}, Y: draw.Axis{Label: "requests"}, Height: 0.6,
-			Series: []draw.Series{{Name: "missed TTFT", Ink: draw.Bad, Rects: []draw.Rect{{X0: 0, X1: 1, Y0: 0, Y1: 3, Title: "3"}, {X0: 1, X1: 2, Y0: 0, Y1: 5, Shade: 0.5}}}},
+			Series: []draw.Series{{
+				Name: "missed TTFT", Ink: draw.Bad,
+				Rects: []draw.Rect{
+					{X0: 0, X1: 1, Y0: 0, Y1: 3, Title: "3"},
+					{X0: 1, X1: 2, Y0: 0, Y1: 5, Shade: 0.5},
+				},
+			}},
 		}},
 	}
 }
@@ -42,7 +54,10 @@ func sample() *draw.Chart {
 // An SVG is sound XML, carries each point's words, and keeps hostile text inert.
 func TestSVG(t *testing.T) {
 	t.Parallel()
-	for name, doc := range map[string][]byte{"file": draw.SVG(sample(), draw.Usual, draw.Light), "inline": draw.Inline(sample(), draw.Usual)} {
+	for name, doc := range map[string][]byte{
+		"file":   draw.SVG(sample(), draw.Usual, draw.Light),
+		"inline": draw.Inline(sample(), draw.Usual),
+	} {
 		d := xml.NewDecoder(bytes.NewReader(doc))
 		titles := 0
 		for {
@@ -78,7 +93,8 @@ func TestSameInputSameBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, _ := draw.PNG(sample(), draw.Usual, draw.Dark)
-	if !bytes.Equal(a, b) || !bytes.Equal(draw.SVG(sample(), draw.Usual, draw.Dark), draw.SVG(sample(), draw.Usual, draw.Dark)) {
+	if !bytes.Equal(a, b) || !bytes.Equal(draw.SVG(sample(), draw.Usual, draw.Dark),
+		draw.SVG(sample(), draw.Usual, draw.Dark)) {
 		t.Error("the same chart gave other bytes")
 	}
 	img, err := png.Decode(bytes.NewReader(a))
@@ -110,7 +126,8 @@ func TestSameInputSameBytes(t *testing.T) {
 // A chart that cannot be drawn says why in words.
 func TestMissing(t *testing.T) {
 	t.Parallel()
-	doc := string(draw.SVG(&draw.Chart{ID: "cost", Title: "Cost", Missing: "no price: cost: {gpu_hour: 2.5}"}, draw.Usual, draw.Light))
+	doc := string(draw.SVG(&draw.Chart{ID: "cost", Title: "Cost", Missing: "no price: cost: {gpu_hour: 2.5}"},
+		draw.Usual, draw.Light))
 	if !strings.Contains(doc, "not drawn: no price") {
 		t.Error(doc)
 	}
@@ -121,9 +138,19 @@ func TestStrangeValues(t *testing.T) {
 	t.Parallel()
 	inf := math.Inf(1)
 	for _, a := range []draw.Axis{{}, {Log: true}, {Wide: true, Least: 0.2, Reach: 3}, {Zero: true}} {
-		for _, pts := range [][]draw.Point{nil, {draw.At(1, inf, "")}, {draw.At(0, 0, "")}, {draw.At(-1, -5, ""), draw.At(inf, 2, "")}, {draw.At(1, 1e300, ""), draw.At(2, 1e-300, "")}} {
-			c := &draw.Chart{ID: "x", Panels: []draw.Panel{{X: a, Y: a, Series: []draw.Series{{Ink: draw.S1, Line: true, Points: pts}}}}}
-			if doc := draw.SVG(c, draw.Usual, draw.Light); bytes.Contains(doc, []byte("NaN")) || bytes.Contains(doc, []byte("Inf")) {
+		for _, pts := range [][]draw.Point{
+			nil,
+			{draw.At(1, inf, "")},
+			{draw.At(0, 0, "")},
+			{draw.At(-1, -5, ""), draw.At(inf, 2, "")},
+			{draw.At(1, 1e300, ""), draw.At(2, 1e-300, "")},
+		} {
+			c := &draw.Chart{ID: "x", Panels: []draw.Panel{{
+				X: a, Y: a,
+				Series: []draw.Series{{Ink: draw.S1, Line: true, Points: pts}},
+			}}}
+			if doc := draw.SVG(c, draw.Usual, draw.Light); bytes.Contains(doc, []byte("NaN")) ||
+				bytes.Contains(doc, []byte("Inf")) {
 				t.Errorf("axis %+v, points %v: %s", a, pts, doc)
 			}
 			if _, err := draw.PNG(c, draw.Size{W: 200, H: 150}, draw.Light); err != nil {
@@ -145,13 +172,21 @@ func TestNoWordLiesOnAnything(t *testing.T) {
 		pts = append(pts, p)
 	}
 	crowded.Panels = []draw.Panel{{
-		X: draw.Axis{Label: "time (s)"}, Y: draw.Axis{Label: "ms"}, Series: []draw.Series{{Name: "zigzag", Ink: draw.S1, Line: true, Points: pts}},
-		Marks: []draw.Mark{{At: 50, To: 50, Label: "a limit in the middle of it all"}, {Vertical: true, At: 5, To: 30, Label: "steady"}, {Vertical: true, At: 39, To: 39, Label: "knee"}},
+		X: draw.Axis{Label: "time (s)"}, Y: draw.Axis{Label: "ms"},
+		Series: []draw.Series{{Name: "zigzag", Ink: draw.S1, Line: true, Points: pts}},
+		Marks: []draw.Mark{
+			{At: 50, To: 50, Label: "a limit in the middle of it all"},
+			{Vertical: true, At: 5, To: 30, Label: "steady"},
+			{Vertical: true, At: 39, To: 39, Label: "knee"},
+		},
 	}}
 	names := sample()
 	names.Panels[1].X = draw.Axis{Names: true, Label: "concurrency"}
 	for i := range 12 {
-		tick := draw.Tick{At: float64(i), Label: "http://gpu-" + strconv.Itoa(i) + ":8000/v1", Group: "isl " + strconv.Itoa(i/4*512) + draw.Break + "a data set with a long name"}
+		tick := draw.Tick{
+			At: float64(i), Label: "http://gpu-" + strconv.Itoa(i) + ":8000/v1",
+			Group: "isl " + strconv.Itoa(i/4*512) + draw.Break + "a data set with a long name",
+		}
 		names.Panels[1].X.Ticks = append(names.Panels[1].X.Ticks, tick)
 	}
 	rows := sample()
@@ -168,7 +203,8 @@ func TestNoWordLiesOnAnything(t *testing.T) {
 			for _, found := range draw.Overlaps(c, draw.SizeIn(width, c)) {
 				t.Errorf("%s, %.0f pixels wide: %s", name, width, found)
 			}
-			if doc := string(draw.SVG(c, draw.SizeIn(width, c), draw.Light)); name == "crowded" && !strings.Contains(doc, ">a limit in the middle of it all<") {
+			if doc := string(draw.SVG(c, draw.SizeIn(width, c), draw.Light)); name == "crowded" &&
+				!strings.Contains(doc, ">a limit in the middle of it all<") {
 				t.Errorf("%.0f pixels wide: the words of the limit are lost", width)
 			}
 		}

@@ -93,7 +93,8 @@ func (p *panel) axes() {
 	}
 	p.xAxis()
 	if p.p.Y.Label != "" {
-		t := words(p.cut(p.p.Y.Label, labelSize, p.b.h()+2*gap), Text, labelSize, edge+labelSize-2, (p.b.y0+p.b.y1)/2, "middle")
+		t := words(p.cut(p.p.Y.Label, labelSize, p.b.h()+2*gap), Text, labelSize, edge+labelSize-2, (p.b.y0+p.b.y1)/2,
+			"middle")
 		t.turned = true
 		p.add(t)
 	}
@@ -272,7 +273,8 @@ func (p *panel) whisker(s *Series, q *Point, x float64, n int) {
 	list := []shape{line(s.Ink, 1.3, xy{x, min(lo, p.b.y1)}, xy{x, max(hi, p.b.y0)})}
 	for _, end := range []struct{ at, edge, inwards float64 }{{lo, p.b.y1, -5}, {hi, p.b.y0, 5}} {
 		if (end.at-end.edge)*end.inwards < 0 { // beyond the panel: an arrow
-			list = append(list, line(s.Ink, 1.3, xy{x - 4, end.edge + end.inwards}, xy{x, end.edge}, xy{x + 4, end.edge + end.inwards}))
+			list = append(list, line(s.Ink, 1.3, xy{x - 4, end.edge + end.inwards},
+				xy{x, end.edge}, xy{x + 4, end.edge + end.inwards}))
 		} else {
 			list = append(list, line(s.Ink, 1.3, xy{x - 4, end.at}, xy{x + 4, end.at}))
 		}

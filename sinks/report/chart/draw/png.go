@@ -21,7 +21,10 @@ const zoom = 2
 // PNG is c as a picture of pixels, at twice the size.
 func PNG(c *Chart, size Size, t Theme) ([]byte, error) {
 	w, h := int(size.W*zoom), int(size.H*zoom)
-	p := &painter{img: image.NewRGBA(image.Rect(0, 0, w, h)), theme: t, ruler: newRuler(), mask: vector.NewRasterizer(w, h)}
+	p := &painter{
+		img: image.NewRGBA(image.Rect(0, 0, w, h)), theme: t,
+		ruler: newRuler(), mask: vector.NewRasterizer(w, h),
+	}
 	shapes := place(c, size)
 	stddraw.Draw(p.img, p.img.Rect, image.NewUniform(t[shapes[0].fill]), image.Point{}, stddraw.Src) // the paper
 	for i := range shapes[1:] {
@@ -70,7 +73,8 @@ func (p *painter) paint(s *shape) {
 func (p *painter) polygons(s *shape, list [][]xy, c color.RGBA, shade float64) {
 	clip := p.img.Bounds()
 	if s.clip != nil {
-		clip = clip.Intersect(image.Rect(int(s.clip.x0*zoom), int(s.clip.y0*zoom), int(math.Ceil(s.clip.x1*zoom)), int(math.Ceil(s.clip.y1*zoom))))
+		clip = clip.Intersect(image.Rect(int(s.clip.x0*zoom), int(s.clip.y0*zoom), int(math.Ceil(s.clip.x1*zoom)),
+			int(math.Ceil(s.clip.y1*zoom))))
 	}
 	at := frame(list).Intersect(clip)
 	if at.Empty() {
@@ -91,7 +95,10 @@ func (p *painter) polygons(s *shape, list [][]xy, c color.RGBA, shade float64) {
 		p.mask.ClosePath()
 	}
 	if shade > 0 && shade < 1 {
-		c = color.RGBA{uint8(float64(c.R) * shade), uint8(float64(c.G) * shade), uint8(float64(c.B) * shade), uint8(255 * shade)}
+		c = color.RGBA{
+			uint8(float64(c.R) * shade), uint8(float64(c.G) * shade), uint8(float64(c.B) * shade),
+			uint8(255 * shade),
+		}
 	}
 	p.cover(at, c)
 }
@@ -145,7 +152,8 @@ func frame(list [][]xy) image.Rectangle {
 	if x.empty() || y.empty() {
 		return image.Rectangle{}
 	}
-	return image.Rect(int(math.Floor(x.lo*zoom)), int(math.Floor(y.lo*zoom)), int(math.Ceil(x.hi*zoom))+1, int(math.Ceil(y.hi*zoom))+1)
+	return image.Rect(int(math.Floor(x.lo*zoom)), int(math.Floor(y.lo*zoom)), int(math.Ceil(x.hi*zoom))+1,
+		int(math.Ceil(y.hi*zoom))+1)
 }
 
 func clamp(v, lo, hi float64) float64 { return min(max(v, lo), hi) }
@@ -162,7 +170,12 @@ func outline(pts []xy, width float64, dash int) [][]xy {
 				continue
 			}
 			nx, ny := -(b.y-a.y)/d*width/2, (b.x-a.x)/d*width/2
-			out = append(out, []xy{{a.x - nx, a.y - ny}, {b.x - nx, b.y - ny}, {b.x + nx, b.y + ny}, {a.x + nx, a.y + ny}})
+			out = append(out, []xy{
+				{a.x - nx, a.y - ny},
+				{b.x - nx, b.y - ny},
+				{b.x + nx, b.y + ny},
+				{a.x + nx, a.y + ny},
+			})
 			if i < len(run)-1 && width > 1.5 {
 				out = append(out, circle(b.x, b.y, width/2))
 			}

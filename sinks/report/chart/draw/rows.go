@@ -121,7 +121,8 @@ func (p *panel) value(r *Row, y float64, n int) {
 	if finite(r.Low) && finite(r.High) {
 		for _, s := range []shape{
 			line(r.Ink, 2, xy{p.px(r.Low), y}, xy{p.px(r.High), y}),
-			line(r.Ink, 2, xy{p.px(r.Low), y - 4}, xy{p.px(r.Low), y + 4}), line(r.Ink, 2, xy{p.px(r.High), y - 4}, xy{p.px(r.High), y + 4}),
+			line(r.Ink, 2, xy{p.px(r.Low), y - 4}, xy{p.px(r.Low), y + 4}),
+			line(r.Ink, 2, xy{p.px(r.High), y - 4}, xy{p.px(r.High), y + 4}),
 		} {
 			s.series = n
 			p.add(p.in(s))

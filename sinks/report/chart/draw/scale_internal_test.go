@@ -30,7 +30,10 @@ func TestNamesHaveRoom(t *testing.T) {
 // An interval from next to nothing to a million leaves the values apart.
 func TestWideIntervals(t *testing.T) {
 	t.Parallel()
-	p := &Panel{Series: []Series{{Points: []Point{{X: 1, Y: 20, Low: 19, High: 21}, {X: 2, Y: 40, Low: 0.003, High: 1e6}}}}}
+	p := &Panel{Series: []Series{{Points: []Point{
+		{X: 1, Y: 20, Low: 19, High: 21},
+		{X: 2, Y: 40, Low: 0.003, High: 1e6},
+	}}}}
 	if _, y := extents(p); y.lo != 0.003 || y.hi != 120 {
 		t.Errorf("y reaches from %v to %v", y.lo, y.hi)
 	}

@@ -33,7 +33,8 @@ func (r *ruler) crowdOf(shapes []shape) *crowd {
 
 // free tells whether nothing is in b.
 func (c *crowd) free(b box) bool {
-	return !slices.ContainsFunc(c.boxes, b.meets) && !slices.ContainsFunc(c.lines, func(l [2]xy) bool { return b.crossed(l[0], l[1]) })
+	return !slices.ContainsFunc(c.boxes, b.meets) && !slices.ContainsFunc(c.lines,
+		func(l [2]xy) bool { return b.crossed(l[0], l[1]) })
 }
 
 // around is the smallest box of some points.
@@ -82,7 +83,8 @@ func (p *panel) seat(text string, ink Ink, places []xy, taken *crowd) bool {
 	for _, grid := range []bool{false, true} {
 		for _, at := range places {
 			b := box{at.x - 1, at.y - ascent*smallSize - 1, at.x + w + 1, at.y + descent*smallSize + 1}
-			if b.x0 < p.b.x0 || b.x1 > p.b.x1+gap || b.y0 < p.b.y0-gap || b.y1 > p.b.y1 || !taken.free(b) || !grid && p.onGrid(b) {
+			if b.x0 < p.b.x0 || b.x1 > p.b.x1+gap || b.y0 < p.b.y0-gap || b.y1 > p.b.y1 || !taken.free(b) || !grid &&
+				p.onGrid(b) {
 				continue
 			}
 			if grid {
@@ -98,7 +100,11 @@ func (p *panel) seat(text string, ink Ink, places []xy, taken *crowd) bool {
 
 // onGrid tells whether a line of the grid goes through b.
 func (p *panel) onGrid(b box) bool {
-	return slices.ContainsFunc(p.y.ticks, func(t Tick) bool { y := p.py(t.At); return p.y.holds(t.At) && y > b.y0 && y < b.y1 })
+	return slices.ContainsFunc(p.y.ticks, func(t Tick) bool {
+		y := p.py(t.At)
+		return p.y.holds(t.At) && y > b.y0 &&
+			y < b.y1
+	})
 }
 
 // markLabels writes the words of the marks beside them; false where one has no place.
@@ -188,7 +194,8 @@ func (p *panel) labels(taken *crowd) {
 			}
 			var places []xy
 			for _, d := range []float64{8, 15, 24} {
-				places = append(places, xy{x + d, y - d/2}, xy{x + d, y + d/2 + smallSize/2}, xy{x - d - w, y - d/2}, xy{x - d - w, y + d/2 + smallSize/2},
+				places = append(places, xy{x + d, y - d/2}, xy{x + d, y + d/2 + smallSize/2},
+					xy{x - d - w, y - d/2}, xy{x - d - w, y + d/2 + smallSize/2},
 					xy{x - w/2, y - d}, xy{x - w/2, y + d + smallSize*0.6})
 			}
 			if p.seat(q.Label, Muted, places, taken) {

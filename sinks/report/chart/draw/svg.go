@@ -116,7 +116,8 @@ func alike(shapes []shape) int {
 	n := 1
 	for n < len(shapes) {
 		s := &shapes[n]
-		if s.kind != areaKind || s.link != "" || s.stroke != "" || s.clip == nil || *s.clip != *a.clip || s.fill != a.fill || s.series != a.series || s.dash != a.dash {
+		if s.kind != areaKind || s.link != "" || s.stroke != "" || s.clip == nil || *s.clip != *a.clip ||
+			s.fill != a.fill || s.series != a.series || s.dash != a.dash {
 			break
 		}
 		n++
@@ -132,7 +133,8 @@ func same(shapes []shape) int {
 	for a.kind != textKind && a.title == "" && a.link == "" && n < len(shapes) {
 		s := &shapes[n]
 		sameClip := s.clip == a.clip || s.clip != nil && a.clip != nil && *s.clip == *a.clip
-		if s.kind != a.kind || s.title != "" || s.link != "" || s.fill != a.fill || s.stroke != a.stroke || s.shade != a.shade || s.width != a.width || s.dash != a.dash || s.series != a.series || !sameClip {
+		if s.kind != a.kind || s.title != "" || s.link != "" || s.fill != a.fill || s.stroke != a.stroke ||
+			s.shade != a.shade || s.width != a.width || s.dash != a.dash || s.series != a.series || !sameClip {
 			break
 		}
 		n++
@@ -224,7 +226,8 @@ func paintSVG(b *bytes.Buffer, shapes []shape, clips map[box]string) {
 func pathData(b *bytes.Buffer, s *shape) {
 	if r := num(s.round); s.round > 0 { // two halves, in a quarter of the bytes of its points
 		d := num(2 * s.round)
-		fmt.Fprintf(b, "M%s %sa%s %s 0 1 1-%s 0a%s %s 0 1 1 %s 0Z", num(s.points[0].x), num(s.points[0].y), r, r, d, r, r, d)
+		fmt.Fprintf(b, "M%s %sa%s %s 0 1 1-%s 0a%s %s 0 1 1 %s 0Z", num(s.points[0].x), num(s.points[0].y), r, r, d, r,
+			r, d)
 		return
 	}
 	lastX, lastY := "", ""
