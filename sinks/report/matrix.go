@@ -3,13 +3,11 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
-	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
@@ -183,15 +181,6 @@ func (r *Report) sentinel(s *sheet) {
 	}
 }
 
-// marks remembers which signs the table used.
-type marks struct {
-	front, wide, knee, best, ms bool
-	small                       unsupported
-	fewest, most                float64 // values of a run behind an unsupported percentile
-	worth                       float64 // the fewest independent ones among them
-	doubted                     touched
-}
-
 // values are the figures of all cells.
 func (r *Report) values(cols []metrics.Headline, legend *marks) [][]string {
 	lines := make([][]string, len(r.Results.Cells))
@@ -221,138 +210,6 @@ func failed(c *decide.CellResult) bool {
 	return ok && e.Mean > 0.5
 }
 
-// few remembers a percentile of too few requests.
-func (m *marks) few(c *decide.CellResult, h metrics.Headline) {
-	n, worth := c.Headline().Least(h.Tag), c.Headline().Effective(h.Tag)
-	if n == 0 || failed(c) {
-		return
-	}
-	planned := int64(0)
-	if c.Cell.Resolved != nil {
-		planned = sweep.Planned(c.Cell.Resolved.Benchmark.Phases)
-	}
-	if !m.small.keep(h.Stat, cmp.Or(planned, int64(n)), worth) {
-		return
-	}
-	if m.most == 0 {
-		m.fewest, m.worth = n, worth
-	}
-	m.fewest, m.most, m.worth = min(m.fewest, n), max(m.most, n), min(m.worth, worth)
-}
-
-// signs are the remarks on a cell.
-func (r *Report) signs(c *decide.CellResult, legend *marks) string {
-	if c.Trials == 0 {
-		return strings.ReplaceAll(string(c.Status), "_", " ")
-	}
-	var signs []string
-	if c.Front == decide.OnFront {
-		signs, legend.front = append(signs, "*"), true
-	}
-	if len(r.Results.Objectives) > 0 && slices.Contains(c.BestFor, r.Results.Objectives[0].Name) {
-		signs, legend.best = append(signs, "best"), true
-	}
-	if c.Knee {
-		signs, legend.knee = append(signs, "knee"), true
-	}
-	if c.Verdict == validity.Invalid {
-		signs = append(signs, validity.Invalid.String())
-	}
-	if c.Status == decide.Partial || c.Stopped != nil {
-		signs = append(signs, fmt.Sprintf("%d of %d trials", c.Trials, r.Plan.Trials))
-	}
-	return strings.Join(signs, " ")
-}
-
-// legend says what the signs of a table mean, and what to type where one can be removed.
-func (r *Report) legend(s *sheet, t *grid, m *marks) {
-	var parts []string
-	most := r.folded == mostFolds // only marks that change a decision
-	switch {
-	case most:
-	case t.shows("±"):
-		parts = append(parts, fmt.Sprintf("± %.0f %% interval", 100*r.Results.Level))
-	case t.shows("["):
-		parts = append(parts, fmt.Sprintf("[ ] %.0f %% interval", 100*r.Results.Level))
-	}
-	if m.ms {
-		parts = append(parts, "times in ms")
-	}
-	if m.front && !most {
-		parts = append(parts, "* no row is better in both "+r.objectives())
-	}
-	if m.knee && !most {
-		parts = append(parts, "knee: more load adds latency")
-	}
-	if m.wide {
-		parts = append(parts, wideMark+" too few trials: raise num_runs (--num-profile-runs)")
-	}
-	doubted := r.doubted(m.doubted)
-	if r.folded > 0 && len(doubted) > 0 && strings.Contains(doubted[len(doubted)-1], ":") { // it takes a line
-		defer s.phrases(doubted)
-	} else {
-		parts = append(parts, doubted...)
-	}
-	if line := m.indicative(r.folded > 0); line != "" && !(most && len(doubted) > 0) {
-		parts = append(parts, line)
-	}
-	s.phrases(parts)
-}
-
-// doubted says what the marks of doubt mean, and what to type where the line of other
-// findings has not said it.
-func (r *Report) doubted(lines touched) []string {
-	said := len(r.Doubts) > max(maxDoubts-r.folded, 1)
-	if r.folded > 0 { // the findings stand above: one phrase a mark
-		for i, line := range lines {
-			mark, _, _ := strings.Cut(line, " by ")
-			lines[i] = mark
-		}
-		lines = slices.Compact(lines)
-	}
-	if len(lines) > 0 && !said {
-		lines[len(lines)-1] += ": aiperf checks " + r.Dir
-	}
-	return lines
-}
-
-// indicative says which percentiles rest on too few requests, and what to raise: where
-// neighbours are alike, as many more as they are worth less.
-func (m *marks) indicative(short bool) string {
-	if len(m.small) == 0 {
-		return ""
-	}
-	q := percentileOf[m.small[len(m.small)-1]]
-	need := words.Grouped(decide.RequestsFor(q, m.worth, m.fewest))
-	if short {
-		return words.And(m.small) + ": raise requests to " + need
-	}
-	of := words.Grouped(m.fewest)
-	if m.most > m.fewest {
-		of += " to " + words.Grouped(m.most)
-	}
-	return fmt.Sprintf("%s uncertain: %s requests a run, raise to %s%s", words.And(m.small), of, need,
-		alike(q, m.worth, m.fewest))
-}
-
-// alike says why so many requests are asked for: neighbours are alike, so that n of them
-// say as much as fewer independent ones; "" where the plain number is asked for.
-func alike(q, worth, n float64) string {
-	if decide.RequestsFor(q, worth, n) <= decide.RequestsFor(q, 0, 0) {
-		return ""
-	}
-	return fmt.Sprintf(" (neighbours are alike: %s say as much as %.0f independent ones)", words.Grouped(n),
-		max(1, math.Floor(worth)))
-}
-
-// objectives are the two that the front is about.
-func (r *Report) objectives() string {
-	if o := r.Results.Objectives; len(o) == 2 {
-		return o[0].Name + " and " + o[1].Name
-	}
-	return "throughput and latency"
-}
-
 // conclusions are the lines below the table: best cells where a comparison came first,
 // limits and gates.
 func (r *Report) conclusions(s *sheet) {
@@ -378,33 +235,6 @@ func (r *Report) conclusions(s *sheet) {
 		for _, line := range r.bestReasons() {
 			s.wrapped("", line)
 		}
-	}
-}
-
-// wanted is how many trials may show a best cell, of the answers that are told; 0 where
-// all are decided.
-func (r *Report) wanted() (most int) {
-	for _, b := range r.asked() {
-		if !b.Shown && !b.Tie && b.RunnerUp != nil {
-			most = max(most, b.Trials.Most, enoughTrials)
-		}
-	}
-	return most
-}
-
-// enoughTrials is how many find a difference of a tenth where trials vary by a
-// few per cent; with fewer, a difference that is not shown says little.
-const enoughTrials = 5
-
-// gates is how they ended, in one line, and those that did not pass.
-func (r *Report) gates(s *sheet) {
-	line := r.gatesSentence(r.folded > 0)
-	if line == "" {
-		return
-	}
-	s.wrapped(words.Pad("gates", r.labelWidth()), line)
-	for _, line := range r.gateLines(min(s.width, sentenceWidth), r.folded) {
-		s.wrapped(line[0], line[1])
 	}
 }
 

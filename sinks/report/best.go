@@ -1,0 +1,239 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// mostBest is how many kinds of work are answered one by one.
+const mostBest = 3
+
+// BestSentences say which cell is best: of each kind of work by itself, the same answer
+// once. Under limits they are about the cells that keep them. Beside a comparison only
+// what is shown is told: what stays open was not asked.
+func (r *Report) BestSentences() []string { return r.bestSentences(false) }
+
+// bestSentences are short where a screen is folded: which cells, of how much work it is
+// not known, and no reasons.
+func (r *Report) bestSentences(short bool) (out []string) {
+	best := r.asked()
+	if len(r.Results.Comparisons) > 0 {
+		return r.bestBeside(best)
+	}
+	questions, of := r.questions()
+	for _, q := range questions {
+		if short || long(q, of[q]) {
+			out = append(out, shortBest(q, of[q]))
+		} else {
+			out = append(out, foldedBest(q, of[q]))
+		}
+	}
+	if s := r.workSentence(); s != "" {
+		out = append(out, s)
+	}
+	return out
+}
+
+// bestReasons say of several kinds of work at length what BestSentences say in few words.
+func (r *Report) bestReasons() (out []string) {
+	if len(r.Results.Comparisons) > 0 {
+		return nil
+	}
+	questions, of := r.questions()
+	for _, q := range questions {
+		if long(q, of[q]) {
+			out = append(out, foldedBest(q, of[q]))
+		}
+	}
+	return out
+}
+
+// questions are what is asked, each with the answer for every kind of work. Of several
+// each by how much is in the table.
+func (r *Report) questions() (questions []string, of map[string][]decide.Best) {
+	of = map[string][]decide.Best{}
+	for _, b := range r.asked() {
+		if q := b.Question(); of[q] == nil {
+			questions = append(questions, q)
+		}
+		of[b.Question()] = append(of[b.Question()], b)
+	}
+	for _, q := range questions {
+		for i, b := range of[q] {
+			if len(of[q]) > 1 {
+				of[q][i].Said = cmp.Or(b.Lead, b.Said)
+			}
+		}
+	}
+	return questions, of
+}
+
+// longestAnswer is how long a first sentence may be.
+const longestAnswer = 160
+
+// long tells whether the answers for several kinds of work, with their reasons, would make
+// too long a first sentence.
+func long(question string, best []decide.Best) bool {
+	return len(best) > 1 && words.Width(foldedBest(question, best)) > longestAnswer
+}
+
+// bestBeside are the cells that are shown to be best, beside comparisons: each once,
+// with all the work that it is best at. Of one comparison of two cells the comparison
+// itself has said it.
+func (r *Report) bestBeside(best []decide.Best) (out []string) {
+	if len(r.Results.Comparisons) == 1 && !(Comparison{r.Results.Comparisons[0]}).severalCells() {
+		return nil
+	}
+	var said []string
+	at, end := map[string][]string{}, map[string]string{}
+	for _, b := range best {
+		if !b.Shown || b.Cell == nil {
+			continue
+		}
+		_, name := b.Cell.Cell.Apart()
+		s := b.Question() + ": " + cmp.Or(name, b.Cell.Cell.Short())
+		if at[s] == nil {
+			said = append(said, s)
+		}
+		at[s], end[s] = append(at[s], b.Work), b.Untested()
+	}
+	for _, s := range said {
+		line := s
+		if work := some(at[s], mostBest); work != "" {
+			line += " at " + work
+		}
+		if end[s] != "" {
+			line += "; " + end[s]
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// asked are the answers that are told: under the limits, unless these leave everything
+// open, and beside a comparison by the first objective only.
+func (r *Report) asked() []decide.Best {
+	best := r.Results.Best
+	if slices.ContainsFunc(r.Results.UnderSLO, func(b decide.Best) bool { return b.Cell != nil || len(b.MayBe) == 0 }) {
+		best = r.Results.UnderSLO
+	}
+	if len(r.Results.Comparisons) > 0 && len(r.Results.Objectives) > 0 {
+		best = slices.DeleteFunc(slices.Clone(best),
+			func(b decide.Best) bool { return b.Objective.Key != r.Results.Objectives[0].Key })
+	}
+	return best
+}
+
+// foldedBest are the answers to one question, in one sentence. What was not tested beyond
+// them is said once where it is true of all.
+func foldedBest(question string, best []decide.Best) string {
+	end := best[0].Untested()
+	if slices.ContainsFunc(best, func(b decide.Best) bool { return b.Untested() != end }) {
+		end = ""
+	}
+	var said []string
+	at := map[string][]string{}
+	for _, b := range best {
+		answer := b.Said
+		if b.Choice != "" {
+			answer += "; " + b.Choice
+		}
+		if own := b.Untested(); own != end {
+			answer += ", " + own
+		}
+		if at[answer] == nil {
+			said = append(said, answer)
+		}
+		at[answer] = append(at[answer], b.Work)
+	}
+	var parts []string
+	for i, s := range said {
+		if i == mostBest {
+			left := 0
+			for _, s := range said[i:] {
+				left += len(at[s])
+			}
+			parts = append(parts, fmt.Sprintf("at %s: see best in the table", words.Count(left, "other workload")))
+			break
+		}
+		if work := some(at[s], mostBest); work != "" {
+			s = "at " + work + ": " + s
+		}
+		parts = append(parts, s)
+	}
+	if end != "" {
+		parts = append(parts, end)
+	}
+	if strings.HasPrefix(parts[0], "at ") {
+		return question + " " + strings.Join(parts, "; ")
+	}
+	return question + ": " + strings.Join(parts, "; ")
+}
+
+// shortBest names the best cells, each with the work that it is best at.
+func shortBest(question string, best []decide.Best) string {
+	var said []string
+	at := map[string][]string{}
+	for _, b := range best {
+		answer := b.Brief()
+		if at[answer] == nil {
+			said = append(said, answer)
+		}
+		at[answer] = append(at[answer], b.Work)
+	}
+	for i, s := range said {
+		if work := some(once(at[s]), mostBest); work != "" {
+			said[i] += " at " + work
+		}
+	}
+	return question + ": " + strings.Join(said, "; ")
+}
+
+// once leaves out what kinds of work begin with where the one before begins so too: "isl
+// 64", "256" and "512".
+func once(work []string) (out []string) {
+	last := ""
+	for _, w := range work {
+		name, value, ok := strings.Cut(w, " ")
+		if ok && name == last && !strings.Contains(value, ",") {
+			w = value
+		}
+		out, last = append(out, w), name
+	}
+	return out
+}
+
+// workSentence says that rows of different work are not ranked.
+func (r *Report) workSentence() string {
+	var axes []string
+	for _, a := range r.Plan.Axes {
+		if sweep.VariesWork(a.Name, a.Path) {
+			axes = append(axes, spokenAxis(a.Name))
+		}
+	}
+	if len(axes) == 0 || len(r.Results.Best)+len(r.Results.Comparisons) > 0 || len(r.Results.Cells) < 2 {
+		return ""
+	}
+	return "Rows differ in " + words.And(axes) + ", which is other work: none is called best"
+}
+
+// wanted is how many trials may show a best cell, of the answers that are told; 0 where
+// all are decided.
+func (r *Report) wanted() (most int) {
+	for _, b := range r.asked() {
+		if !b.Shown && !b.Tie && b.RunnerUp != nil {
+			most = max(most, b.Trials.Most, enoughTrials)
+		}
+	}
+	return most
+}
+
+// enoughTrials is how many find a difference of a tenth where trials vary by a
+// few per cent; with fewer, a difference that is not shown says little.
+const enoughTrials = 5

@@ -1,0 +1,100 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// maxChanges is how many metrics a sentence names.
+const maxChanges = 3
+
+// Changes says what changed by how much: each primary metric once, over the cells that
+// carry its outcome.
+func (c Comparison) Changes() string {
+	return c.changes(decide.Worse, decide.Better, decide.Equivalent, decide.Unclear)
+}
+
+// changes are those of some outcomes.
+func (c Comparison) changes(outcomes ...decide.Verdict) string {
+	var keys []decide.Key
+	of := map[decide.Key][]decide.Row{}
+	for _, r := range c.Primary() {
+		if of[r.Key] == nil {
+			keys = append(keys, r.Key)
+		}
+		of[r.Key] = append(of[r.Key], r)
+	}
+	var parts []string
+	for _, o := range outcomes {
+		for _, k := range keys {
+			rows := slices.DeleteFunc(slices.Clone(of[k]), func(r decide.Row) bool { return r.Outcome != o })
+			if len(rows) == 0 {
+				continue
+			}
+			said := shortName(rows[0]) + " " + extent(rows, o)
+			if len(rows) < len(of[k]) {
+				said += fmt.Sprintf(" in %d of %d", len(rows), len(of[k]))
+			}
+			parts = append(parts, said)
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+// extent is what rows of one metric and outcome say together.
+func extent(rows []decide.Row, o decide.Verdict) string {
+	switch {
+	case o == decide.Equivalent && slices.ContainsFunc(rows, changed):
+		return "changed, within your margin of " + inPercent(rows[0].Margin)
+	case o == decide.Equivalent:
+		return "equal within " + inPercent(rows[0].Margin)
+	case o == decide.Unclear && (len(rows) == 1 || !slices.ContainsFunc(rows,
+		func(r decide.Row) bool { return remark(r) != remark(rows[0]) })):
+		said := remark(rows[0])
+		if r := rows[0]; len(rows) == 1 && !r.Harmless && r.Note == "" && !math.IsNaN(r.Change) {
+			said += " (" + rounded(r.Change) + " %)"
+		}
+		return said
+	case o == decide.Unclear:
+		return "not decided yet"
+	case len(rows) == 1:
+		return cmp.Or(change(rows[0]), "from "+value(rows[0], rows[0].Base)+" to "+value(rows[0], rows[0].Candidate))
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, r := range rows {
+		if math.IsNaN(r.Change) {
+			return strings.ToLower(string(o))
+		}
+		low, high = min(low, r.Change), max(high, r.Change)
+	}
+	if low < 0 && high < 0 { // the smaller one first
+		low, high = high, low
+	}
+	if a, b := rounded(low), rounded(high); a != b {
+		return a + " to " + b + " %"
+	}
+	return rounded(low) + " %"
+}
+
+// rounded is a relative change in whole per cent, below 2 % with a digit behind the
+// point.
+func rounded(v float64) string {
+	digits := 0
+	if math.Abs(v) < 0.02 {
+		digits = 1
+	}
+	text := words.Decimals(100*v, digits)
+	if v > 0 {
+		return "+" + text
+	}
+	return strings.Replace(text, "-", "−", 1)
+}
+
+// inPercent is a part of one in per cent, two digits at most: 5 %, 0.2 %.
+func inPercent(v float64) string { return fmt.Sprintf("%.2g", math.Min(100*v, 99)) + " %" }

@@ -1,0 +1,132 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// shortName is a metric in a sentence, and in a table whose values have their unit.
+func shortName(r decide.Row) string { return strings.TrimSuffix(metricName(r), " ms") }
+
+// metricName is a metric in the width of the table: "TTFT p50 ms".
+func metricName(r decide.Row) string {
+	name := r.Header
+	if m, ok := metrics.Lookup(r.Key.Tag); ok && m.Header == r.Header {
+		return words.Clip(strings.TrimSuffix(m.Called(r.Key.Stat), " %"), 22) // the values say their unit
+	}
+	if r.Key.Stat != "avg" {
+		name += " " + r.Key.Stat
+	}
+	if r.Unit == "ms" {
+		name += " ms"
+	}
+	return words.Clip(name, 22)
+}
+
+// valueUnit is a value with the unit of a time.
+func valueUnit(r decide.Row, v float64) string {
+	if r.Unit == "ms" && !math.IsNaN(v) && !math.IsInf(v, 1) {
+		return value(r, v) + " ms"
+	}
+	return value(r, v)
+}
+
+func value(r decide.Row, v float64) string {
+	if r.Unit == "ratio" && !math.IsNaN(v) {
+		return words.Number(100*v) + " %"
+	}
+	if math.IsInf(v, 1) {
+		return "∞"
+	}
+	return words.Number(v)
+}
+
+// changed tells whether the interval of a row excludes that nothing changed.
+func changed(r decide.Row) bool { return !math.IsNaN(r.Low) && (r.Low > 0 || r.High < 0) }
+
+// change is the point with its interval: +10.0 % [9.5, 10.6]. A narrow interval
+// gets more digits; one that has no width in them is left out.
+func change(r decide.Row) string {
+	switch {
+	case math.IsNaN(r.Change):
+		return ""
+	case math.IsNaN(r.Low):
+		return signed(r.Change, 0) + " %"
+	case tooFew(r):
+		return signed(r.Change, 0) + " % " + wideMark
+	}
+	for more := range 3 {
+		if low, high := signed(r.Low, more), signed(r.High, more); low != high {
+			return fmt.Sprintf("%s %% [%s, %s]", signed(r.Change, more), low, high)
+		}
+	}
+	return signed(r.Change, 0) + " %"
+}
+
+// tooFew tells whether the interval of a change is wider than a factor of ten: it says
+// only that trials are too few.
+func tooFew(r decide.Row) bool { return 1+r.High > widest*(1+r.Low) }
+
+// signed is a relative change in per cent, with a digit behind the point below
+// a hundred, and more digits where they are asked for.
+func signed(v float64, more int) string {
+	v *= 100
+	digits := 1 + more
+	if math.Abs(v) >= 100 {
+		digits = more
+	}
+	s := words.Decimals(v, digits)
+	if strings.Trim(s, "-0.") == "" {
+		return words.Decimals(0, digits)
+	}
+	if v > 0 {
+		return "+" + s
+	}
+	return strings.Replace(s, "-", "−", 1)
+}
+
+// remark is what a row says in words.
+func remark(r decide.Row) string {
+	margin := inPercent(r.Margin)
+	switch {
+	case r.Undecidable:
+		return "cannot be decided"
+	case (r.Outcome == decide.Worse || r.Outcome == decide.Better) && r.BeyondMargin:
+		return strings.ToLower(string(r.Outcome)) + " by over " + margin
+	case r.Outcome == decide.Worse || r.Outcome == decide.Better:
+		return strings.ToLower(string(r.Outcome))
+	case r.Outcome == decide.Equivalent && changed(r):
+		return "changed, within your margin of " + margin
+	case r.Outcome == decide.Equivalent:
+		return "equal within " + margin
+	case tooFew(r):
+		return "too few trials"
+	case r.Harmless && r.Gain():
+		return "better, but under " + margin
+	case r.Harmless:
+		return "not worse (95 % sure)" // one-sided, which the interval beside it is not
+	}
+	return "not decided yet"
+}
+
+// outcome is the word of a row with its remark.
+func outcome(r decide.Row) string {
+	said := string(r.Outcome)
+	if r.Outcome == decide.Unclear && r.Harmless {
+		said = string(decide.NotWorse)
+	}
+	if rest, same := strings.CutPrefix(remark(r), strings.ToLower(said)); same {
+		said += rest
+	} else {
+		said += ": " + rest
+	}
+	if r.Note != "" {
+		said += ": " + r.Note
+	}
+	return said
+}

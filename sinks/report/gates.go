@@ -1,0 +1,203 @@
+package report
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// gates is how they ended, in one line, and those that did not pass.
+func (r *Report) gates(s *sheet) {
+	line := r.gatesSentence(r.folded > 0)
+	if line == "" {
+		return
+	}
+	s.wrapped(words.Pad("gates", r.labelWidth()), line)
+	for _, line := range r.gateLines(min(s.width, sentenceWidth), r.folded) {
+		s.wrapped(line[0], line[1])
+	}
+}
+
+// GatesSentence counts how the gates ended, over all cells.
+func (r *Report) GatesSentence() string { return r.gatesSentence(false) }
+
+// gatesSentence is short where a screen is folded: it counts, and says no rule.
+func (r *Report) gatesSentence(short bool) string {
+	if len(r.Plan.Gates) == 0 {
+		return ""
+	}
+	all := r.Results.GatesHeld + r.Results.GatesMissed
+	missed, yet, never, judged, taken := 0, 0, 0, 0, 0
+	for i := range r.Results.Cells {
+		for _, g := range r.Results.Cells[i].Gates {
+			switch {
+			case g.State == decide.Missed:
+				missed++
+				continue
+			case g.State != decide.Undecided:
+				continue
+			case g.Undecidable:
+				never++
+			default:
+				yet++
+			}
+			if g.Unusable {
+				continue
+			}
+			if judged++; g.Held {
+				taken++
+			}
+		}
+	}
+	said := fmt.Sprintf("%d of %d passed", all-missed-yet-never, all)
+	if missed > 0 && yet+never > 0 { // without, the rest are missed
+		said += fmt.Sprintf(", %d missed", missed)
+	}
+	if short && yet+never > 0 {
+		said, never = said+fmt.Sprintf(", %d open", yet+never), 0
+	} else if yet > 0 {
+		said += fmt.Sprintf(", %d not decided yet", yet)
+		if !short {
+			said += fmt.Sprintf(" (limit inside the %.0f %% interval)", 100*r.Results.Level)
+		}
+	}
+	if never > 0 {
+		said += fmt.Sprintf(", %d cannot be judged", never)
+	}
+	if judged > 0 && !short {
+		how := "; by value: "
+		if s := r.Plan.Experiment.GatesUndecided; s == decide.AsPassed || s == decide.AsMissed {
+			how = "; counted as "
+		}
+		switch taken {
+		case judged:
+			how += "passed"
+		case 0:
+			how += "missed"
+		default:
+			how += fmt.Sprintf("%d passed, %d missed", taken, judged-taken)
+		}
+		said += how
+	}
+	if s := r.cleanSentence(); s != "" && short {
+		s, _, _ = strings.Cut(s, " (")
+		said += "; " + s
+	} else if s != "" {
+		said += "; " + s
+	}
+	return said
+}
+
+// cleanSentence says that no request failed, and how far that goes.
+func (r *Report) cleanSentence() string {
+	n := r.Requests.In(record.Answered)
+	if r.Requests.Failed > 0 || n == 0 {
+		return ""
+	}
+	most := stats.Share([]stats.Tally{{Hits: 0, Of: float64(n)}}, 0.95).High
+	return fmt.Sprintf("no errors in %s (true rate ≤ %.2g %%)", words.Count(n, "request"), 100*most)
+}
+
+// simpleGate is a condition on one statistic.
+var simpleGate = regexp.MustCompile(`^\s*([a-z0-9_]+?)(?:\.([a-z0-9_]+))?\s*(<=|>=|<|>|==)\s*([0-9.]+)\s*$`)
+
+// gateWords is a gate as people read it, with the unit of its values: "TTFT p99 < 120
+// ms"; one that is more than one comparison stays as it was written.
+func gateWords(expr string) (said, unit string) {
+	m := simpleGate.FindStringSubmatch(expr)
+	if m == nil {
+		return expr, ""
+	}
+	row, ok := metrics.Lookup(m[1])
+	if !ok || row.Short == "" || row.Unit == "ratio" {
+		return expr, ""
+	}
+	if row.Unit == "ms" { // other names say their unit
+		unit = row.Unit
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", metrics.Series(m[1], m[2]), m[3], m[4], unit)), unit
+}
+
+// mostGates is how many gates are shown one by one.
+const mostGates = 5
+
+// gateLines are the gates that did not plainly pass, missed ones first: the same gate
+// once, with as many of its cells and their values as a line holds, at least one: what
+// it is, and what was found. A folded screen has the missed ones only.
+func (r *Report) gateLines(width, folded int) (out [][2]string) {
+	left := 0
+	for _, state := range []decide.State{decide.Missed, decide.Undecided} {
+		if state == decide.Undecided && folded > 0 {
+			break
+		}
+		var exprs []string
+		at := map[string][]string{}
+		for i := range r.Results.Cells {
+			c := &r.Results.Cells[i]
+			for _, g := range c.Gates {
+				if g.State != state {
+					continue
+				}
+				if at[g.Gate.Expr] == nil {
+					exprs = append(exprs, g.Gate.Expr)
+				}
+				at[g.Gate.Expr] = append(at[g.Gate.Expr], gateValue(g, c, len(r.Results.Cells) > 1))
+			}
+		}
+		for _, expr := range exprs {
+			if len(out) == mostGates {
+				left++
+				continue
+			}
+			said, _ := gateWords(expr)
+			head := "  " + gateMarks[state] + " " + said + "    "
+			out = append(out, [2]string{head, fitting(at[expr], width-words.Width(head))})
+		}
+	}
+	if left > 0 {
+		out = append(out, [2]string{"  … ", "and " + words.Count(left, "other gate") + ": aiperf report " + r.Dir})
+	}
+	return out
+}
+
+// fitting joins as many values as fit, at least one, and counts the others.
+func fitting(values []string, width int) string {
+	for n := len(values); ; n-- {
+		line := strings.Join(values[:n], "; ")
+		if n < len(values) {
+			line += fmt.Sprintf("; %d more", len(values)-n)
+		}
+		if n == 1 || words.Width(line) <= width {
+			return line
+		}
+	}
+}
+
+var gateMarks = map[decide.State]string{decide.Missed: "✗", decide.Undecided: "?"}
+
+// gateValue is what a gate found: "140 ms [131, 149] at candidate, concurrency 16".
+func gateValue(g decide.GateOutcome, c *decide.CellResult, several bool) string {
+	_, unit := gateWords(g.Gate.Expr)
+	text := g.Text
+	if value, rest, cut := strings.Cut(text, " ["); unit != "" && cut {
+		text = value + " " + unit + " [" + rest
+	} else if unit != "" && text != "" && strings.Trim(text, "0123456789.,∞") == "" {
+		text += " " + unit
+	}
+	if several {
+		text += " at " + c.Cell.Short()
+	}
+	if g.Note != "" && g.Note != byValue {
+		text += " (" + g.Note + ")"
+	}
+	return text
+}
+
+// byValue is the note of a gate that one run decides.
+const byValue = "as observed, by value"

@@ -1,0 +1,152 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// Headline is what the comparison says in one sentence, the same on every screen and in
+// every file: a function of the outcomes of the rows, with the word that the exit code
+// follows from.
+func (c Comparison) Headline() string {
+	o := c.Outcome()
+	a, b := words.Line(c.Candidate), words.Line(c.Baseline)
+	is := func(v decide.Verdict) func(decide.Row) bool {
+		return func(r decide.Row) bool { return r.Outcome == v }
+	}
+	said := ""
+	switch {
+	case o == decide.Worse && slices.ContainsFunc(c.Primary(), is(decide.Better)):
+		said = fmt.Sprintf("%s is worse than %s in %s, better in %s", a, b, c.metrics(is(decide.Worse)),
+			c.metrics(is(decide.Better)))
+	case o == decide.Worse || o == decide.Better:
+		said = fmt.Sprintf("%s is %s than %s%s", a, c.comparative(is(o), o), b, c.inCells(is(o)))
+	case o == decide.Equivalent:
+		said = fmt.Sprintf("%s and %s are equal within the margin of %s", a, b, c.margins())
+		if found := c.metrics(changed); found != "" {
+			said += ", though " + found + " changed by less"
+		}
+	case o == decide.NotWorse:
+		said = fmt.Sprintf("%s is not worse than %s by more than %s", a, b, c.margins())
+	case len(c.Blind()) > 0:
+		said = fmt.Sprintf("No decision between %s and %s: %s", b, a, c.tooCoarse())
+	case c.Trials == 1:
+		said = fmt.Sprintf("No decision between %s and %s: with one trial of each, no difference can be told from chance; measure both with --num-profile-runs 5", b, a)
+	default:
+		said = c.openSentence(a, b)
+	}
+	return said + ": " + string(o)
+}
+
+// openSentence tells what more trials may decide from what they cannot, behind what is
+// shown already.
+func (c Comparison) openSentence(a, b string) string {
+	open := func(never bool) string {
+		return c.metrics(func(r decide.Row) bool {
+			return r.Outcome == decide.Unclear && !r.Harmless &&
+				r.Undecidable == never
+		})
+	}
+	yet, never := open(false), open(true)
+	better := func(r decide.Row) bool { return r.Outcome == decide.Better }
+	if found := c.metrics(better); found != "" && yet+never != "" { // what is known comes first
+		said := fmt.Sprintf("%s is %s than %s%s", a, c.comparative(better, decide.Better), b,
+			cmp.Or(c.inCells(better), " in "+found))
+		if yet != "" {
+			said += "; not decided yet in " + yet
+		}
+		if never != "" {
+			said += "; " + never + " cannot be compared"
+		}
+		return said
+	}
+	switch {
+	case yet != "" && never != "":
+		return fmt.Sprintf("Not decided yet between %s and %s: open in %s, cannot be compared in %s", b, a, yet, never)
+	case never != "":
+		return fmt.Sprintf("%s and %s cannot be compared in %s", b, a, never)
+	case yet != "":
+		return fmt.Sprintf("Not decided yet between %s and %s: open in %s", b, a, yet)
+	}
+	return fmt.Sprintf("No decision between %s and %s", b, a)
+}
+
+// comparative is the word for rows of one outcome: of speed alone it is faster or slower.
+func (c Comparison) comparative(carries func(decide.Row) bool, o decide.Verdict) string {
+	speed := !slices.ContainsFunc(c.Primary(), func(r decide.Row) bool {
+		return carries(r) && r.Unit != "ms" && !strings.HasSuffix(r.Unit, "/sec")
+	})
+	switch {
+	case speed && o == decide.Better:
+		return "faster"
+	case speed:
+		return "slower"
+	case o == decide.Better:
+		return "better"
+	}
+	return "worse"
+}
+
+// inCells counts the cells that carry an outcome, where there are several.
+func (c Comparison) inCells(carries func(decide.Row) bool) string {
+	if !c.severalCells() {
+		return ""
+	}
+	all, some := map[string]bool{}, map[string]bool{}
+	for _, r := range c.Primary() {
+		if all[r.Cell] = true; carries(r) {
+			some[r.Cell] = true
+		}
+	}
+	return fmt.Sprintf(" in %d of %s", len(some), words.Count(len(all), "workload"))
+}
+
+// metrics names the metrics of some primary rows, once each.
+func (c Comparison) metrics(carries func(decide.Row) bool) string {
+	var names []string
+	for _, r := range c.Primary() {
+		if name := shortName(r); carries(r) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return some(names, maxChanges)
+}
+
+// margins are those of the primary metrics: "5 %", or "5 % (15 % from p95 on)".
+func (c Comparison) margins() string {
+	least, most := math.Inf(1), 0.0
+	for _, r := range c.Primary() {
+		least, most = min(least, r.Margin), max(most, r.Margin)
+	}
+	if least == most {
+		return inPercent(most)
+	}
+	return fmt.Sprintf("%s (%s from p95 on)", inPercent(least), inPercent(most))
+}
+
+// tooCoarse says why the comparison could not have found what it must be able to.
+func (c Comparison) tooCoarse() string {
+	rows := c.Blind()
+	worst := slices.MaxFunc(rows, func(a, b decide.Row) int { return cmp.Compare(finest(a), finest(b)) })
+	name := shortName(worst)
+	if math.IsInf(finest(worst), 1) {
+		return fmt.Sprintf("a change of %s must be found, and %s shows none: %s", inPercent(worst.MustDetect), name,
+			cmp.Or(worst.Note, "no interval"))
+	}
+	return fmt.Sprintf("a change of %s must be found, and in %s this test finds %s and more",
+		inPercent(worst.MustDetect), name, inPercent(worst.Detectable))
+}
+
+// finest is the smallest change that a row can show, ∞ where it can show none.
+func finest(r decide.Row) float64 {
+	if math.IsNaN(r.Detectable) {
+		return math.Inf(1)
+	}
+	return r.Detectable
+}

@@ -1,0 +1,119 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// LimitsSentence says how the requests met the limits for single requests: as outcomes
+// of the cells, and as what was observed where that is everything.
+func (r *Report) LimitsSentence() string { return r.limitsSentence(false) }
+
+// limitsSentence is short where a screen is folded.
+func (r *Report) limitsSentence(short bool) string {
+	states := map[decide.State]int{}
+	judged, never := 0, 0
+	for i := range r.Results.Cells {
+		for _, s := range r.Results.Cells[i].SLOs {
+			judged++
+			states[s.State]++
+			if s.Undecidable {
+				never++
+			}
+		}
+	}
+	worst, share, ok := r.goodEnd(func(a, b float64) bool { return a < b })
+	if judged == 0 || !ok {
+		return ""
+	}
+	limits := r.limits(worst.Cell)
+	if share.Mean == 1 && states[decide.Missed] == 0 {
+		said := "every request met " + limits
+		if states[decide.Undecided] > 0 && share.HasInterval() && !short {
+			said += fmt.Sprintf(" (true share at least %s)", words.Percent(share.Low))
+		}
+		return said
+	}
+	if judged == 1 {
+		how := map[decide.State]string{
+			decide.Held: "99 % is wanted", decide.Missed: "99 % is wanted",
+			decide.Undecided: "99 % is wanted: not decided yet",
+		}[worst.SLOs[0].State]
+		if never > 0 {
+			how = "99 % is wanted: cannot be decided, " + worst.SLOs[0].Text
+		}
+		return fmt.Sprintf("%s of the requests met %s (%s)", words.Percent(share.Mean), limits, how)
+	}
+	of := "of the requests "
+	if short {
+		of = ""
+	}
+	said := fmt.Sprintf("99 %% %smet %s in %d of %s", of, limits, states[decide.Held], words.Count(judged, "cell"))
+	if missed := r.missing(); len(missed) > 0 {
+		said += fmt.Sprintf(", missed in %d", len(missed))
+		if len(missed) < judged && len(missed) <= mostBest {
+			said += " (" + some(missed, mostBest) + ")"
+		}
+	}
+	if short {
+		if n := states[decide.Undecided]; n > 0 {
+			said += fmt.Sprintf(", open in %d", n)
+		}
+		return said
+	}
+	if n := states[decide.Undecided] - never; n > 0 {
+		said += fmt.Sprintf(", not decided yet in %d", n)
+	}
+	if never > 0 {
+		said += fmt.Sprintf(", cannot be decided in %d (share in doubt)", never)
+	}
+	return said + fmt.Sprintf("; fewest %s at %s", words.Percent(share.Mean), worst.Cell.Short())
+}
+
+// missing are the names of the cells that are shown to miss their limits, in quotation
+// marks where a name has commas of its own.
+func (r *Report) missing() (names []string) {
+	for i := range r.Results.Cells {
+		c := &r.Results.Cells[i]
+		if !slices.ContainsFunc(c.SLOs, func(s decide.SLOOutcome) bool { return s.State == decide.Missed }) {
+			continue
+		}
+		_, name := c.Cell.Apart()
+		if name = cmp.Or(name, c.Cell.Short()); strings.Contains(name, ", ") {
+			name = `"` + name + `"`
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// limits are those of a cell for single requests: "TTFT ≤ 100 ms and ITL ≤ 10 ms".
+func (r *Report) limits(c *sweep.Cell) string { return limitsOf(c.Resolved.Benchmark.SLOs) }
+
+func limitsOf(slos map[string]float64) string {
+	var parts []string
+	for _, m := range metrics.Catalogue() { // in the order of the tables
+		limit, ok := slos[m.Tag]
+		if !ok {
+			continue
+		}
+		op := "≤"
+		if m.LargerIsBetter {
+			op = "≥"
+		}
+		parts = append(parts, metrics.Series(m.Tag, "")+" "+op+" "+plainAmount(limit, metrics.ShortUnit(m.Unit)))
+	}
+	return words.And(parts)
+}
+
+// plainAmount is a limit as it was written, with its unit.
+func plainAmount(v float64, unit string) string {
+	return strings.TrimSpace(fmt.Sprintf("%g %s", v, unit))
+}

@@ -1,0 +1,147 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// design says in few words what the intervals rest on.
+func (c Comparison) design() string {
+	if !c.Paired {
+		return words.Count(c.Trials, "trial") + " each, not paired"
+	}
+	return fmt.Sprintf("%d paired %s", c.Trials, strings.TrimLeft(words.Count(c.Trials, "trial"), "0123456789, "))
+}
+
+// basis says in full what the intervals rest on.
+func (c Comparison) basis() string {
+	how := "paired: trial k sent both systems the same requests"
+	if !c.Paired {
+		how = "not paired (only trials of one experiment are): Welch's test on logarithms"
+	}
+	return fmt.Sprintf("%s a cell, %s; 95 %% over %s together", words.Count(c.Trials, "trial"),
+		how, words.Count(c.Compared, "primary metric"))
+}
+
+// remarks say what is not shown, how small a change the test finds, and what would
+// decide what is open. hidden is how many rows are left out, and more where they are; ""
+// that none is.
+func (c Comparison) remarks(hidden int, more string, short bool) []string {
+	var first []string
+	if hidden > 0 {
+		first = append(first, words.Count(hidden, "more row")+" "+more)
+	}
+	if line := c.levels(); line != "" && !short {
+		first = append(first, line)
+	}
+	if line := c.finds(); line != "" && !short {
+		first = append(first, line)
+	}
+	var out, notes []string
+	if len(first) > 0 {
+		out = append(out, strings.Join(first, " · "))
+	}
+	for _, r := range c.Primary() {
+		if r.Note != "" && !slices.Contains(notes, r.Note) {
+			notes = append(notes, r.Note)
+			said := shortName(r) + " " + remark(r) + ": " + r.Note
+			if short { // the table has the remark
+				said = shortName(r) + " " + r.Note
+			}
+			out = append(out, said)
+		}
+	}
+	if short && len(out) > 1 {
+		out = []string{strings.Join(out, " · ")}
+	}
+	if n := c.trialsIfEqual(); n.Known() {
+		out = append(out, fmt.Sprintf("to decide the ?: if nothing changed, %s of each system would show it (--num-profile-runs %d)", n, n.Most))
+	}
+	if line := c.few(more == ""); line != "" {
+		out = append(out, line)
+	}
+	if len(c.Stamps[0]) > 0 {
+		out = append(out, fmt.Sprintf("time stamps: of the %s in the baseline, of the %s in the candidate. The application's are late, which is in every change of a latency: measure both in one way, with HTTP/1.1 and without a proxy",
+			strings.Join(c.Stamps[0], " and the "), strings.Join(c.Stamps[1], " and the ")))
+	}
+	if len(c.OnlyBaseline) > 0 {
+		out = append(out, "only in the baseline: "+some(c.OnlyBaseline, maxChanges))
+	}
+	if len(c.OnlyCandidate) > 0 {
+		out = append(out, "only in the candidate: "+some(c.OnlyCandidate, maxChanges))
+	}
+	return out
+}
+
+// levels are what the intervals of the rows that decide hold; "equal" asks for 90 %.
+func (c Comparison) levels() string {
+	for _, r := range c.Primary() {
+		if !math.IsNaN(r.Low) && r.Level > 0 {
+			said := fmt.Sprintf("[ ] %.4g %% interval", 100*r.Level)
+			if c.Compared > 1 {
+				said += fmt.Sprintf(", 95 %% over all %d metrics", c.Compared)
+			}
+			return said
+		}
+	}
+	return ""
+}
+
+// finds says how small a difference the comparison shows four times in five; a smaller one
+// may be found by luck.
+func (c Comparison) finds() string {
+	var least, most *decide.Row
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		if !r.Primary || math.IsNaN(r.Detectable) || math.IsInf(r.Detectable, 0) {
+			continue
+		}
+		if least == nil || r.Detectable < least.Detectable {
+			least = r
+		}
+		if most == nil || r.Detectable > most.Detectable {
+			most = r
+		}
+	}
+	if least == nil {
+		return ""
+	}
+	if inPercent(least.Detectable) == inPercent(most.Detectable) {
+		return "smallest change this test finds (80 % power): " + inPercent(least.Detectable)
+	}
+	return fmt.Sprintf("smallest change this test finds (80 %% power): %s (%s) to %s (%s)", inPercent(least.Detectable),
+		shortName(*least), inPercent(most.Detectable), shortName(*most))
+}
+
+// trialsIfEqual is what the metric that takes most would need; nothing where it is
+// not known of one of them.
+func (c Comparison) trialsIfEqual() decide.Trials {
+	var most decide.Trials
+	for _, r := range c.Primary() {
+		if r.Outcome != decide.Unclear || r.Note != "" {
+			continue
+		}
+		if !r.Trials.Known() {
+			return decide.Trials{}
+		}
+		most = decide.Trials{Least: max(most.Least, r.Trials.Least), Most: max(most.Most, r.Trials.Most)}
+	}
+	return most
+}
+
+// few says which percentile rests on few values, of those that are shown.
+func (c Comparison) few(all bool) string {
+	i := slices.IndexFunc(c.Rows, func(r decide.Row) bool { return r.Few() && (all || r.Primary) })
+	if i < 0 {
+		return ""
+	}
+	r := c.Rows[i]
+	need := decide.RequestsFor(percentileOf[r.Key.Stat], r.Effective, r.Count)
+	return fmt.Sprintf("%s is uncertain, of %.0f requests a trial: raise requests to %s%s", shortName(r), r.Count,
+		words.Grouped(need), alike(percentileOf[r.Key.Stat], r.Effective, r.Count))
+}
