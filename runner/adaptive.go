@@ -37,7 +37,7 @@ func (r *runner) history() *aiperf.SearchHistory {
 	}
 	for k, t := range a.Tiers {
 		tier := aiperf.SearchTier{
-			Label: t.Label, Filters: filtersOf(t.Filters), Best: t.Best,
+			Label: t.Label, Filters: t.Filters, Best: t.Best,
 			Boundary: boundaryOf(a, k), Reason: string(t.Ended),
 		}
 		for _, x := range a.Iterations {
@@ -48,31 +48,11 @@ func (r *runner) history() *aiperf.SearchHistory {
 	return h
 }
 
-// searchConfig is what the search was told, in AIPerf's words.
+// searchConfig is what the search was told, as AIPerf writes it.
 func (r *runner) searchConfig() aiperf.SearchConfig {
-	a := r.plan.Adaptive
-	c := aiperf.SearchConfig{
-		Planner: a.Planner, Most: a.MaxIterations, Initial: a.InitialPoints, Seed: a.RandomSeed, Patience: a.Patience,
-		Window: a.PlateauWindow, Flat: a.PlateauFlat,
-		Filters: filtersOf(source.Tiers(r.plan)[0].Filters),
-	}
-	if row, ok := planner.Named(a.Planner); ok && !row.Draws {
-		c.Initial = 1 // as AIPerf writes it
-	}
-	for _, g := range a.Objectives {
-		c.Objectives = append(c.Objectives, aiperf.SearchGoal{
-			Metric: g.Metric, Stat: g.Stat,
-			Direction: g.Direction, Threshold: g.Threshold,
-		})
-	}
-	for _, x := range a.Constraints {
-		c.Constraints = append(c.Constraints, aiperf.SearchConstraint{Metric: x.Metric, Op: x.Op, Bound: x.Bound})
-	}
-	for _, d := range a.Space {
-		c.Space = append(c.Space, aiperf.SearchRange{
-			Path: strings.TrimPrefix(d.Path, "benchmark."), Low: d.Lo,
-			Hi: d.Hi, Kind: d.Kind,
-		})
+	c := aiperf.SearchConfig{Adaptive: *r.plan.Adaptive, Filters: source.Tiers(r.plan)[0].Filters}
+	if row, ok := planner.Named(c.Planner); ok && !row.Draws {
+		c.InitialPoints = 1
 	}
 	return c
 }
@@ -86,19 +66,12 @@ func boundaryOf(a *source.Adapted, tier int) *aiperf.SearchBoundary {
 	out := &aiperf.SearchBoundary{Holds: b.Holds, Fails: b.Fails, Kind: b.Kind, Low: b.Low, High: b.High}
 	if b.Fails != nil {
 		if x := a.Iterations[*b.Fails].Breach[tier]; x != nil {
-			out.Breach = &aiperf.Breach{Filter: filtersOf([]schema.SLAFilter{x.SLAFilter})[0], Observed: x.Observed}
+			out.Breach = &aiperf.Breach{SLAFilter: x.SLAFilter, Observed: x.Observed}
 		}
 	}
 	if b.Binding >= 0 {
 		f := a.Tiers[tier].Filters[b.Binding]
 		out.Binding = f.MetricTag + ":" + f.Stat
-	}
-	return out
-}
-
-func filtersOf(limits []schema.SLAFilter) (out []aiperf.Filter) {
-	for _, f := range limits {
-		out = append(out, aiperf.Filter{Tag: f.MetricTag, Stat: f.Stat, Op: f.Op, Threshold: f.Threshold})
 	}
 	return out
 }
@@ -129,8 +102,8 @@ func postProcess(p *schema.PostProcess) *aiperf.PostProcess {
 	list, _ := p.Params["sla_filters"].([]any)
 	for _, item := range list {
 		m, _ := item.(map[string]any)
-		f := aiperf.Filter{Stat: "p95"}
-		for name, to := range map[string]*string{"metric_tag": &f.Tag, "stat": &f.Stat, "op": &f.Op} {
+		f := schema.SLAFilter{Stat: "p95"}
+		for name, to := range map[string]*string{"metric_tag": &f.MetricTag, "stat": &f.Stat, "op": &f.Op} {
 			if s, ok := m[name].(string); ok {
 				*to = s
 			}

@@ -143,7 +143,7 @@ func (r *runner) sweepSummary() *aiperf.SweepSummary {
 			}
 		}
 	}
-	s.Recipe, s.Filters, s.Post = r.plan.RecipeName, filtersOf(r.plan.Filters), postProcess(r.plan.PostProcess)
+	s.Recipe, s.Filters, s.Post = r.plan.RecipeName, r.plan.Filters, postProcess(r.plan.PostProcess)
 	for _, c := range r.plan.Cells {
 		a := r.aggregate(c, true)
 		s.Failed = append(s.Failed, a.Failed...)

@@ -136,6 +136,17 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// A command line that should have been refused and is not ends at once: there is no server.
+func TestNothingIsMeasuredInProcess(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var out, errs bytes.Buffer
+	words := strings.Fields("profile -m demo -u mock: --tokenizer builtin --artifact-dir out --request-count 1")
+	code := run(t.Context(), t.Context(), words, stdio{strings.NewReader(""), &out, &errs})
+	if code == diag.OK || !strings.Contains(errs.String(), noServer) {
+		t.Errorf("exit code %d, said %q, want %q", code, errs.String(), noServer)
+	}
+}
+
 // What only FFmpeg can write is refused where there is none, by validate and by run alike.
 func TestFormatsThatNeedFFmpeg(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -32,8 +32,18 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
 // TestMain makes this test binary the program aiperf when it is called by that
-// name: scripts run it as a user would, and it starts its own servers.
-func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"aiperf": main}) }
+// name: scripts run it as a user would, and it starts its own servers. A test that calls
+// run itself has none: this binary, started as a server, would run all tests once more.
+func TestMain(m *testing.M) {
+	named := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") == "aiperf"
+	if !named && len(os.Args) > 1 && os.Args[1] == "mock-server" {
+		fmt.Fprintln(os.Stderr, noServer)
+		os.Exit(int(diag.Usage))
+	}
+	testscript.Main(m, map[string]func(){"aiperf": main})
+}
+
+const noServer = "aiperf: the built-in server is started by scripts only"
 
 // TestScripts runs testdata/script: what a user types, what comes back.
 func TestScripts(t *testing.T) {

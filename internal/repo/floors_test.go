@@ -99,7 +99,7 @@ schema/lower: schema/fields schema/source internal/diag internal/jinja internal/
 schema/source: internal/diag internal/secret internal/suggest
 schema/surface:
 schema: schema/surface schema/source schema/cmdline schema/fields schema/lower schema/flags internal/diag internal/header internal/secret internal/suggest
-sinks/aiperf: sinks internal/atomicfile internal/decimal internal/metrics internal/record internal/secret internal/stats internal/telemetry internal/words
+sinks/aiperf: schema sinks internal/atomicfile internal/decimal internal/metrics internal/record internal/secret internal/stats internal/telemetry internal/words
 sinks/report/chart/draw: internal/atomicfile internal/words
 sinks/report: internal/atomicfile internal/diag internal/metrics internal/record internal/stats internal/words loadgen runner/verdict schema sweep sweep/decide sweep/quick sweep/search sweep/search/planner sweep/source loadgen/mode internal/validity sinks/report/forecast internal/resultdir
 sinks/report/chart: sweep internal/diag internal/metrics internal/record internal/stats internal/telemetry internal/words sinks sinks/report/chart/draw sinks/results internal/validity internal/resultdir

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -58,31 +57,10 @@ func TestAMDPages(t *testing.T) {
 			Metric: telemetry.Up, Kind: telemetry.Gauge, Value: 1,
 		})
 	}
-	dir := t.TempDir()
-	w, err := aiperf.NewWriter(aiperf.Profile{
-		Dir: dir, Info: &v.info, JSON: true, GPUs: &aiperf.GPUs{Fields: telemetry.GPUFields()},
-		Samples: func(add func(telemetry.Sample)) error {
-			for _, s := range samples {
-				add(s)
-			}
-			return nil
-		},
+	v.writeAs(t, aiperf.Profile{
+		JSON: true, GPUs: &aiperf.GPUs{Fields: telemetry.GPUFields()}, Samples: each(samples),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range v.records {
-		if err := w.Add(&v.records[i]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := w.Close(&v.sum); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(filepath.Join(dir, "gpu_telemetry_export.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := load(t, filepath.Join(v.dir, "gpu_telemetry_export.jsonl"))
 	type line struct {
 		Index    int    `json:"gpu_index"`
 		UUID     string `json:"gpu_uuid"`
@@ -110,10 +88,6 @@ func TestAMDPages(t *testing.T) {
 	if older.Index != 1 || older.Name != "MI250" || older.Data["amd_power"] != 300 {
 		t.Errorf("the older GPU says %+v", older)
 	}
-	summary, err := os.ReadFile(filepath.Join(dir, "profile_export_aiperf.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var said struct {
 		Telemetry struct {
 			Endpoints map[string]struct {
@@ -123,7 +97,7 @@ func TestAMDPages(t *testing.T) {
 			}
 		} `json:"telemetry_data"`
 	}
-	if err := json.Unmarshal(summary, &said); err != nil {
+	if err := json.Unmarshal(load(t, filepath.Join(v.dir, "profile_export_aiperf.json")), &said); err != nil {
 		t.Fatal(err)
 	}
 	metrics := said.Telemetry.Endpoints["h:5000"].GPUs["gpu_0"].Metrics

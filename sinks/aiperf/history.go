@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
 )
 
@@ -21,44 +22,10 @@ type SearchHistory struct {
 	Reason     string // "" as long as the search goes on
 }
 
-// SearchConfig is what a search was told.
+// SearchConfig is what a search was told, with the limits of its first tier.
 type SearchConfig struct {
-	Planner     string
-	Objectives  []SearchGoal
-	Constraints []SearchConstraint
-	Most        int
-	Initial     int
-	Seed        *int64
-	Patience    int
-	Window      int
-	Flat        float64
-	Space       []SearchRange
-	Filters     []Filter
-}
-
-// SearchRange is a dimension.
-type SearchRange struct {
-	Path    string
-	Low, Hi float64
-	Kind    string
-}
-
-// SearchGoal is an objective.
-type SearchGoal struct {
-	Metric, Stat, Direction string
-	Threshold               *float64
-}
-
-// SearchConstraint is one that does not make a point infeasible.
-type SearchConstraint struct {
-	Metric, Op string
-	Bound      float64
-}
-
-// Filter is a limit on a figure of a run.
-type Filter struct {
-	Tag, Stat, Op string
-	Threshold     float64
+	schema.Adaptive
+	Filters []schema.SLAFilter
 }
 
 // SearchIteration is one point.
@@ -80,14 +47,14 @@ type SearchBoundary struct {
 
 // Breach is the first limit that a point misses.
 type Breach struct {
-	Filter
+	schema.SLAFilter
 	Observed *float64
 }
 
 // SearchTier is the boundary under the limits of another tier.
 type SearchTier struct {
 	Label    string
-	Filters  []Filter
+	Filters  []schema.SLAFilter
 	Best     []int
 	Feasible []bool // of each iteration
 	Boundary *SearchBoundary
@@ -159,7 +126,7 @@ func (h *SearchHistory) best(at []int, feasible []bool) any {
 func (h *SearchHistory) values(i int) object {
 	out := object{}
 	for k, d := range h.Config.Space {
-		out = out.with(d.Path, h.Iterations[i].Values[k].V)
+		out = out.with(underBenchmark(d), h.Iterations[i].Values[k].V)
 	}
 	return out
 }
@@ -196,8 +163,8 @@ func (h *SearchHistory) boundary(b *SearchBoundary) any {
 		high = object{}.with("value", h.Iterations[*b.Fails].Values[0].V).with("iteration_idx",
 			*b.Fails).with("first_breach", breach)
 	}
-	out := object{}.with("swept_dim_path", h.Config.Space[0].Path).with("feasible_max", low).with("infeasible_min",
-		high)
+	out := object{}.with("swept_dim_path", underBenchmark(h.Config.Space[0])).with("feasible_max", low).
+		with("infeasible_min", high)
 	if b.Kind != "" {
 		out = out.with("boundary_type", b.Kind)
 	}
@@ -221,18 +188,18 @@ func (c *SearchConfig) json() object {
 			number(x.Bound)))
 	}
 	for _, d := range c.Space {
-		space = append(space, object{}.with("path", d.Path).with("lo", number(d.Low)).with("hi",
-			number(d.Hi)).with("kind", d.Kind))
+		space = append(space, object{}.with("path", underBenchmark(d)).with("lo", number(d.Lo)).
+			with("hi", number(d.Hi)).with("kind", d.Kind))
 	}
 	var seed any
-	if c.Seed != nil {
-		seed = *c.Seed
+	if c.RandomSeed != nil {
+		seed = *c.RandomSeed
 	}
 	return object{}.with("planner", c.Planner).with("objectives", goals).with("outcome_constraints",
-		constraints).with("max_iterations", c.Most).
-		with("n_initial_points", c.Initial).with("random_seed", seed).with("improvement_patience",
-		c.Patience).with("plateau_window", c.Window).
-		with("plateau_threshold", number(c.Flat)).with("search_space", space).with("sla_filters", filters(c.Filters))
+		constraints).with("max_iterations", c.MaxIterations).
+		with("n_initial_points", c.InitialPoints).with("random_seed", seed).with("improvement_patience", c.Patience).
+		with("plateau_window", c.PlateauWindow).with("plateau_threshold", number(c.PlateauFlat)).
+		with("search_space", space).with("sla_filters", filters(c.Filters))
 }
 
 func numberOrNull(v *float64) any {
@@ -242,30 +209,20 @@ func numberOrNull(v *float64) any {
 	return number(*v)
 }
 
-func filters(of []Filter) []object {
+// underBenchmark is a dimension's path as AIPerf writes it.
+func underBenchmark(d schema.SearchSpace) string { return strings.TrimPrefix(d.Path, "benchmark.") }
+
+func filters(of []schema.SLAFilter) []object {
 	out := []object{}
 	for _, f := range of {
-		out = append(out, f.json())
+		out = append(out, filter(f))
 	}
 	return out
 }
 
-func (f Filter) json() object {
-	return object{}.with("metric_tag", f.Tag).with("stat", f.Stat).with("op", f.Op).with("threshold",
+func filter(f schema.SLAFilter) object {
+	return object{}.with("metric_tag", f.MetricTag).with("stat", f.Stat).with("op", f.Op).with("threshold",
 		number(f.Threshold))
 }
 
-// Keeps tells whether a figure keeps the limit.
-func (f Filter) Keeps(x float64) bool {
-	switch f.Op {
-	case "lt":
-		return x < f.Threshold
-	case "le":
-		return x <= f.Threshold
-	case "gt":
-		return x > f.Threshold
-	}
-	return x >= f.Threshold
-}
-
-func (b *Breach) json() object { return b.Filter.json().with("observed", numberOrNull(b.Observed)) }
+func (b *Breach) json() object { return filter(b.SLAFilter).with("observed", numberOrNull(b.Observed)) }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks/aiperf"
 )
 
@@ -21,11 +22,16 @@ func TestHistoryHasAIPerfsShape(t *testing.T) {
 	t.Parallel()
 	zero, one := 0, 1
 	observed := 147.9
-	limit := aiperf.Filter{Tag: "time_to_first_token", Stat: "p95", Op: "lt", Threshold: 120}
+	limit := schema.SLAFilter{MetricTag: "time_to_first_token", Stat: "p95", Op: "lt", Threshold: 120}
 	config := aiperf.SearchConfig{
-		Planner: "bayesian", Most: 4, Initial: 2, Patience: 10, Window: 8, Flat: 0.01, Filters: []aiperf.Filter{limit},
-		Space:      []aiperf.SearchRange{{Path: "phases.profiling.concurrency", Low: 1, Hi: 12, Kind: "int"}},
-		Objectives: []aiperf.SearchGoal{{Metric: "output_token_throughput", Stat: "avg", Direction: "maximize"}},
+		Adaptive: schema.Adaptive{
+			Planner: "bayesian", MaxIterations: 4, InitialPoints: 2, Patience: 10, PlateauWindow: 8, PlateauFlat: 0.01,
+			Space: []schema.SearchSpace{{Path: "benchmark.phases.profiling.concurrency", Lo: 1, Hi: 12, Kind: "int"}},
+			Objectives: []schema.SearchObjective{
+				{Metric: "output_token_throughput", Stat: "avg", Direction: "maximize"},
+			},
+		},
+		Filters: []schema.SLAFilter{limit},
 	}
 	at := func(n int64) []aiperf.Plain { return []aiperf.Plain{{V: n}} }
 	bayesian := &aiperf.SearchHistory{
@@ -35,7 +41,7 @@ func TestHistoryHasAIPerfsShape(t *testing.T) {
 		},
 		Boundary: &aiperf.SearchBoundary{
 			Holds: &zero, Fails: &one,
-			Breach: &aiperf.Breach{Filter: limit, Observed: &observed}, Low: math.NaN(), High: math.NaN(),
+			Breach: &aiperf.Breach{SLAFilter: limit, Observed: &observed}, Low: math.NaN(), High: math.NaN(),
 		},
 	}
 	monotonic := &aiperf.SearchHistory{
@@ -119,10 +125,10 @@ func TestPostProcess(t *testing.T) {
 	}); m["knee_concurrency"] != nil {
 		t.Errorf("a knee that is not there: %v", m)
 	}
-	limit := aiperf.Filter{Tag: metrics.RequestLatency, Stat: "p95", Op: "lt", Threshold: 93}
+	limit := schema.SLAFilter{MetricTag: metrics.RequestLatency, Stat: "p95", Op: "lt", Threshold: 93}
 	_, m = write(latencies, &aiperf.PostProcess{
 		Handler: "sla_breach_knee", File: "sla_breach.json",
-		Swept: path, Filters: []aiperf.Filter{limit},
+		Swept: path, Filters: []schema.SLAFilter{limit},
 	})
 	if m["max_passing_concurrency"] != 3.0 || m["first_failing_concurrency"] != 1.0 || m["monotonicity_check"] != false || m["first_failing_breach"].(map[string]any)["observed"] != 94.0 || len(m["all_points"].([]any)) != 3 {
 		t.Errorf("breach: %v", m)

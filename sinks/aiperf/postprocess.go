@@ -10,6 +10,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
 )
 
@@ -23,7 +24,7 @@ type PostProcess struct {
 	Swept   string // swept_param: the axis, or concurrency_param
 	Other   string // osl_param, of a surface
 	Share   float64
-	Filters []Filter
+	Filters []schema.SLAFilter
 }
 
 // calculation is one handler: a row of the catalogue.
@@ -162,12 +163,12 @@ func (s *SweepSummary) breach(p *PostProcess) (object, error) {
 }
 
 // breaches are the limits that a cell misses: one without a figure misses it.
-func (s *SweepSummary) breaches(cell int, limits []Filter) (out []Breach) {
+func (s *SweepSummary) breaches(cell int, limits []schema.SLAFilter) (out []Breach) {
 	for _, f := range limits {
-		v, _ := s.mean(cell, f.Tag, f.Stat)
+		v, _ := s.mean(cell, f.MetricTag, f.Stat)
 		switch {
 		case math.IsNaN(v):
-			out = append(out, Breach{Filter: f})
+			out = append(out, Breach{SLAFilter: f})
 		case !f.Keeps(v):
 			out = append(out, Breach{f, &v})
 		}

@@ -22,11 +22,10 @@ import (
 
 // pagesRun writes the files of server metrics of the pages that AIPerf was shown, with
 // the same phases.
-func pagesRun(t *testing.T) (dir string) {
+func pagesRun(t *testing.T) string {
 	t.Helper()
 	v := chatRun(t, nil)
 	v.info.GPUs = true
-	dir = t.TempDir()
 	t0 := time.Unix(0, 1_795_448_700_123_456_000)
 	at := func(ms int64) int64 { return ms * 1e6 }
 	v.info.T0, v.info.Start, v.info.End, v.info.BenchmarkID, v.info.Version = t0, t0.Add(time.Second),
@@ -40,8 +39,8 @@ func pagesRun(t *testing.T) (dir string) {
 	families, samples := looks(t, "pages.jsonl", "server", source)
 	_, more := looks(t, "gpu_pages.jsonl", telemetry.DCGM, gpus)
 	samples = append(samples, more...)
-	w, err := aiperf.NewWriter(aiperf.Profile{
-		Dir: dir, Info: &v.info, Slice: 500 * time.Millisecond,
+	v.writeAs(t, aiperf.Profile{
+		Slice: 500 * time.Millisecond,
 		Pages: &aiperf.Pages{
 			Formats:  []string{"json", "csv", "jsonl", "parquet"},
 			Families: map[string]map[string]telemetry.Family{source: families},
@@ -49,26 +48,20 @@ func pagesRun(t *testing.T) (dir string) {
 		GPUs: &aiperf.GPUs{
 			Fields: telemetry.GPUFields(), Asked: []string{gpus, "http://127.0.0.1:1/metrics"},
 			Shown: true,
-		}, JSON: true,
-		Samples: func(add func(telemetry.Sample)) error {
-			for _, s := range samples {
-				add(s)
-			}
-			return nil
 		},
+		JSON: true, Samples: each(samples),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range v.records {
-		if err := w.Add(&v.records[i]); err != nil {
-			t.Fatal(err)
+	return v.dir
+}
+
+// each hands samples over one by one.
+func each(samples []telemetry.Sample) func(add func(telemetry.Sample)) error {
+	return func(add func(telemetry.Sample)) error {
+		for _, s := range samples {
+			add(s)
 		}
+		return nil
 	}
-	if _, err := w.Close(&v.sum); err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }
 
 // looks are samples of recorded pages, as a Scraper tells them, and their families.

@@ -10,6 +10,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
 )
 
@@ -23,9 +24,9 @@ type SweepSummary struct {
 	Mode       string // repeated, independent
 	Level      float64
 	Trials     int
-	Recipe     string       // the recipe that made the sweep, "" for none
-	Filters    []Filter     // limits that make a cell feasible
-	Post       *PostProcess // what is worked out of the cells, nil for nothing
+	Recipe     string             // the recipe that made the sweep, "" for none
+	Filters    []schema.SLAFilter // limits that make a cell feasible
+	Post       *PostProcess       // what is worked out of the cells, nil for nothing
 }
 
 // SweepParameter is one axis with its values.

@@ -3,25 +3,13 @@ package decide_test
 import (
 	"testing"
 
-	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
+	"aiperf.dev/aiperf/sweep/sweeptest"
 )
 
-// thousand is 10 × 10 × 10 cells.
-func thousand(trials int) *document {
-	ten := func(path, name string) schema.Axis {
-		a := axis(path, name)
-		for i := range 10 {
-			a.Values, a.Labels = append(a.Values, int64(i+1)), append(a.Labels, "")
-		}
-		return a
-	}
-	return grid(trials, ten(concurrency, "concurrency"), ten(isl, "isl"), ten(requests, "requests"))
-}
-
 func BenchmarkAggregate1000(b *testing.B) {
-	p, err := sweep.Expand(thousand(5))
+	p, err := sweep.Expand(sweeptest.Thousand(5))
 	if err != nil {
 		b.Fatal(err)
 	}

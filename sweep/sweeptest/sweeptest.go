@@ -122,6 +122,18 @@ func Grid(trials int, axes ...schema.Axis) *Document {
 	}
 }
 
+// Thousand is an experiment of 10 × 10 × 10 cells.
+func Thousand(trials int) *Document {
+	ten := func(path, name string) schema.Axis {
+		a := Axis(path, name)
+		for i := range 10 {
+			a.Values, a.Labels = append(a.Values, int64(i+1)), append(a.Labels, "")
+		}
+		return a
+	}
+	return Grid(trials, ten(Concurrency, "concurrency"), ten(ISL, "isl"), ten(Requests, "requests"))
+}
+
 // Expand is the plan of a document.
 func Expand(t testing.TB, d *Document) *sweep.Plan {
 	t.Helper()

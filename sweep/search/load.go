@@ -1,0 +1,128 @@
+package search
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"aiperf.dev/aiperf/internal/stats"
+)
+
+// State of a load, and of what a run shows by itself.
+type State string
+
+// The states.
+const (
+	Holds     State = "holds"
+	Fails     State = "fails"
+	Undecided State = "undecided"
+)
+
+// Run is a probe: what one run at a load gave.
+type Run struct {
+	Load float64
+	// Worst is the share of good requests with those that were cut off counted as bad,
+	// Best with them counted as good. Of is 0 where no limit is about single requests.
+	Worst, Best stats.Tally
+	// Own is what the run shows beside the share: conditions on its figures, and whether
+	// the server kept up. Holds where there are none.
+	Own State
+	// Rate is how many requests it answered per second, Latency the mean in ms; 0 where
+	// it is not known.
+	Rate, Latency float64
+	Unfit         string // why the run says nothing about the server, "" for one that does
+	Died          bool   // Unfit because the server was gone
+	Took          time.Duration
+}
+
+// Load is all that is known of one load.
+type Load struct {
+	Load      float64
+	State     State
+	Runs      int     // usable ones
+	Share     float64 // of good requests, pooled; NaN without a limit on requests
+	Low, High float64 // its interval
+	Of        float64 // requests
+	Torn      bool    // of an Answer: one of its runs holds by itself and another one fails by itself
+	above     bool    // some run came after one at a larger load
+	below     bool
+	last      int // index of its last usable run
+}
+
+// Confirmed tells whether a load was seen twice, once coming from the given side.
+func (l *Load) confirmed(side bool) bool { return l.Runs >= 2 && side }
+
+// judged pools the usable runs of each load.
+func judged(t Terms, runs []Run) []Load {
+	var loads []Load
+	before := math.NaN()
+	for i, r := range runs {
+		if r.Unfit != "" {
+			continue
+		}
+		at, known := slices.BinarySearchFunc(loads, r.Load, func(l Load, x float64) int { return compare(l.Load, x) })
+		if !known {
+			loads = slices.Insert(loads, at, Load{Load: r.Load})
+		}
+		l := &loads[at]
+		l.Runs, l.last = l.Runs+1, i
+		l.above, l.below = l.above || before > r.Load, l.below || before < r.Load
+		before = r.Load
+	}
+	for i := range loads {
+		loads[i].judge(t, runs)
+	}
+	return loads
+}
+
+// judge decides the load by its usable runs.
+func (l *Load) judge(t Terms, runs []Run) {
+	var worst, best []stats.Tally
+	own := map[State]int{}
+	for _, r := range runs {
+		if r.Unfit == "" && r.Load == l.Load {
+			worst, best = append(worst, r.Worst), append(best, r.Best)
+			own[r.Own]++
+			l.Of += r.Worst.Of
+		}
+	}
+	low := stats.Share(worst, Level)
+	high := low
+	if !slices.Equal(worst, best) {
+		high = stats.Share(best, Level)
+	}
+	l.Share, l.Low, l.High = low.Mean, low.Low, high.High
+	limited := l.Of > 0
+	switch {
+	case own[Fails] == l.Runs, limited && l.High < t.Share:
+		l.State = Fails
+	case own[Holds] == l.Runs && (!limited || l.Low >= t.Share):
+		l.State = Holds
+	default:
+		l.State = Undecided
+	}
+}
+
+// alone tells whether single runs of a load contradict each other, as they do where a
+// server does not come back from a load in the state in which it was.
+func (l *Load) alone(t Terms, runs []Run) (torn bool) {
+	found := map[State]bool{}
+	for _, r := range runs {
+		if r.Unfit == "" && r.Load == l.Load {
+			one := Load{Load: l.Load, Runs: 1}
+			one.judge(t, []Run{r})
+			found[one.State] = true
+		}
+	}
+	return found[Holds] && found[Fails]
+}
+
+func compare(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
