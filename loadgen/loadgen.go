@@ -84,6 +84,15 @@ type Snapshot struct {
 	// Waiting says what the phase waits for once nothing is sent any more:
 	// "3 answers, cancelled in 12 s"; "" while it sends.
 	Waiting string
+	// Server is what servers say of themselves, put in by who reads their pages; nil
+	// where none tells it.
+	Server *ServerSnapshot
+}
+
+// ServerSnapshot is what servers said last. NaN is not known.
+type ServerSnapshot struct {
+	Running, Waiting float64 // requests
+	KVUse            float64 // share of the KV cache, 0 to 1
 }
 
 // Interrupted is the reason of a run that was told to end.

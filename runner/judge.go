@@ -401,6 +401,7 @@ func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
 			measured++
 		}
 	}
+	o.Beside = beside(rep, read.summaries)
 	o.Took, o.GoodEffect = rep.Ended.Sub(rep.Started), read.effect
 	o.Gone = rep.Aborted != "" || rep.AllFailed && !slices.ContainsFunc(rep.Errors,
 		func(e verdict.ErrorCount) bool { return !strings.HasPrefix(e.Kind, string(record.Connection)) })

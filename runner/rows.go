@@ -265,8 +265,11 @@ func partMetrics(at sinks.Place, p metrics.Part, taints validity.Taints) (rows [
 
 // unitOf is the unit of a statistic of a metric: how many values there were has none.
 func unitOf(stat, unit string) string {
-	if stat == "count" || stat == "n_effective" {
+	switch {
+	case stat == "count" || stat == "n_effective":
 		return ""
+	case stat == "rate" && unit != "":
+		return unit + "/s"
 	}
 	return unit
 }

@@ -69,9 +69,6 @@ func serverMetrics(at sinks.Place, servers []serverFigures) (rows []sinks.Metric
 					Low: k.Low, High: k.High, CV: math.NaN(), N: int64(f.Looks),
 					NEff: math.NaN(), Certified: record.None, Method: f.Method,
 				}
-				if k.Name == "rate" && row.Unit != "" {
-					row.Unit += "/s"
-				}
 				rows = append(rows, row)
 			}
 		}
@@ -126,6 +123,11 @@ func (r *runner) gpus(run sweep.Run) *aiperf.GPUs {
 	}
 	var said struct {
 		GPUs *json.RawMessage `json:"gpu_telemetry"`
+	}
+	for _, p := range run.Cell.Resolved.Benchmark.Phases {
+		if p.Kind != "warmup" {
+			out.Users = float64(p.Concurrency)
+		}
 	}
 	out.Shown = json.Unmarshal(run.Cell.Resolved.Given, &said) == nil && said.GPUs != nil
 	if conf.MetricsFile == "" {

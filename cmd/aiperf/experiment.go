@@ -86,7 +86,7 @@ func (a *app) read(command, file string, p *argv.Line) (*schema.Document, error)
 func (a *app) open(command, file string, p *argv.Line) (*schema.Document, error) {
 	return schema.Load(schema.Source{
 		File: file, Select: a.selection(p), Assignments: p.Assigns, Command: command,
-		Env: a.env, Tags: metrics.Tags(), RunTags: runTags(), Look: lookAt, Inline: format.DetectInline,
+		Env: a.env, Tags: decide.Names(), RunTags: runTags(), Look: lookAt, Inline: format.DetectInline,
 	})
 }
 
@@ -117,9 +117,9 @@ func (a *app) selection(p *argv.Line) schema.Select {
 
 // runTags are the metrics that no single request has.
 func runTags() []string {
-	return slices.DeleteFunc(metrics.Tags(), func(tag string) bool {
-		m, _ := metrics.Lookup(tag)
-		return m.PerRequest()
+	return slices.DeleteFunc(decide.Names(), func(tag string) bool {
+		m, ok := metrics.Lookup(tag)
+		return ok && m.PerRequest()
 	})
 }
 
@@ -330,10 +330,10 @@ func (a *app) expanded(command, file string, p *argv.Line, checks ...planCheck) 
 	add(checkVerdictIDs(doc.Envelope()))
 	var endless *diag.Error
 	if plan != nil {
-		add(decide.CheckGates(plan, metrics.Tags()))
+		add(decide.CheckGates(plan, decide.Names()))
 		endless = decide.Endless(plan)
 	} else {
-		add(decide.CheckNames(doc.Envelope(), doc.Sweep(), metrics.Tags()))
+		add(decide.CheckNames(doc.Envelope(), doc.Sweep(), decide.Names()))
 	}
 	mayRun := command == "profile" && file == "" && !p.Has("strict")
 	if endless != nil && !mayRun {

@@ -63,8 +63,9 @@ func unknown(kind, name, near string) error {
 
 func metricNames() []string {
 	names := slices.Clone(metrics.Tags())
-	for _, w := range telemetry.AllWords() {
-		names = append(names, telemetry.Tag(w.Name))
+	names = append(names, telemetry.MeasureTags()...)
+	for _, m := range metrics.NetworkMetrics() {
+		names = append(names, m.Tag)
 	}
 	slices.Sort(names)
 	return names
@@ -122,33 +123,68 @@ func metric(name string) ([][]Line, error) {
 	return [][]Line{out}, nil
 }
 
-// told is a figure of a server, by what the tables call it.
+// told is a figure that is read beside requests, by what the tables call it.
 func told(tag string) []Line {
-	for _, w := range telemetry.AllWords() {
-		if telemetry.Tag(w.Name) != tag {
-			continue
+	m, ok := telemetry.MeasureOf(tag)
+	if !ok {
+		return roundTrip(tag)
+	}
+	unit, better := m.Unit, ", lower is better"
+	if unit == "" {
+		unit = "a count"
+	}
+	if m.LargerIsBetter {
+		better = ", higher is better"
+	}
+	found := "in the table metrics, of each server's page of metrics (column part); aiperf diagnose reads it"
+	if m.Of == telemetry.OfGPUs {
+		found = "in the table metrics, of all GPUs that were read"
+	}
+	out := []Line{{tag, m.Doc}, {"unit", unit + better}}
+	if m.Formula != "" {
+		out = append(out, Line{"formula", m.Formula})
+	}
+	out = append(
+		out,
+		Line{"values", strings.Join(m.Stats, ", ")},
+		Line{"window", "the profiling phase as a whole (full), and the steady window, where there is one"},
+		Line{"found", found},
+		Line{"gate", fmt.Sprintf("--gate %q; of several pages the worst counts", example(m))},
+	)
+	var names []string
+	for _, x := range telemetry.Meanings() {
+		if telemetry.Tag(x.Word) == tag && !slices.Contains(names, x.Metric) {
+			names = append(names, x.Metric)
 		}
-		unit := w.Unit
-		if unit == "" {
-			unit = "a count"
-		}
-		out := []Line{
-			{tag, w.Doc},
-			{"unit", unit},
-			{"values", strings.Join(w.Stats(), ", ")},
-			{"window", "the profiling phase as a whole (full), and the steady window, where there is one"},
-			{"found", "in the table metrics, of each server's page of metrics (column part); aiperf diagnose reads it"},
-		}
-		var names []string
-		for _, m := range telemetry.Meanings() {
-			if m.Word == w.Name && !slices.Contains(names, m.Metric) {
-				names = append(names, m.Metric)
+	}
+	if len(names) > 0 {
+		out = append(out, Line{"elsewhere", strings.Join(names, ", ")})
+	}
+	return out
+}
+
+// example is a gate on the measure.
+func example(m telemetry.Measure) string {
+	name, sign := m.Tag, " < "
+	if len(m.Stats) > 1 {
+		name += "." + m.Stats[len(m.Stats)-1]
+	}
+	if m.LargerIsBetter {
+		sign = " > "
+	}
+	return name + sign + "LIMIT"
+}
+
+// roundTrip is a metric of the network's round trip.
+func roundTrip(tag string) []Line {
+	for _, m := range metrics.NetworkMetrics() {
+		if m.Tag == tag {
+			return []Line{
+				{tag, m.Header},
+				{"unit", m.Unit + ", lower is better"},
+				{"found", "in AIPerf's files and the table metrics, with --network-latency-automatic or --network-latency-mean"},
 			}
 		}
-		if len(names) > 0 {
-			out = append(out, Line{"elsewhere", strings.Join(names, ", ")})
-		}
-		return out
 	}
 	return nil
 }

@@ -408,7 +408,7 @@ var catalogue = complete([]Metric{
 		Order: 805, LargerIsBetter: true, Derived: inputRate,
 	},
 	{
-		Tag: "total_token_throughput", Header: "Total Token Throughput", Unit: "tokens/sec",
+		Tag: TotalTokenThroughput, Header: "Total Token Throughput", Unit: "tokens/sec",
 		Formula: "input_token_throughput + output_token_throughput", Rests: PerSecond | TokenCounts, Group: Hidden,
 		Order: 810, Needs: Tokens, LargerIsBetter: true, Derived: totalRate,
 	},

@@ -18,6 +18,7 @@ const (
 	ReasoningTokenCount          = "reasoning_token_count"
 	OSLMismatchDiffPct           = "osl_mismatch_diff_pct"
 	OutputTokenThroughput        = "output_token_throughput"
+	TotalTokenThroughput         = "total_token_throughput"
 	RequestThroughput            = "request_throughput"
 	Goodput                      = "goodput"
 	GoodRequestFraction          = "good_request_fraction"

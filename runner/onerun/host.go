@@ -31,18 +31,31 @@ func (h host) Stop(_ context.Context, out *Result) error {
 	return nil
 }
 
-// live shows the run to whoever sits before the screen.
-type live func(loadgen.Snapshot)
+// live shows the run to whoever sits before the screen, with what servers say beside.
+type live struct {
+	show  func(loadgen.Snapshot)
+	pages *telemetry.Latest
+}
 
 func startLive(_ context.Context, w *Watched) (Observer, error) {
 	if w.Session.Live == nil || w.Client == nil {
 		return nil, nil //nolint:nilnil // nobody watches
 	}
-	return live(w.Session.Live), nil
+	return live{w.Session.Live, &w.samples.latest}, nil
 }
 
 // Snapshot shows x.
-func (l live) Snapshot(x loadgen.Snapshot) { l(x) }
+func (l live) Snapshot(x loadgen.Snapshot) { //nolint:gocritic // as the engine gives it
+	l.show(beside(x, l.pages))
+}
+
+// beside is a snapshot with what servers said last.
+func beside(x loadgen.Snapshot, pages *telemetry.Latest) loadgen.Snapshot { //nolint:gocritic // it is changed
+	if now, known := pages.Now(); known {
+		x.Server = &loadgen.ServerSnapshot{Running: now.Running, Waiting: now.Waiting, KVUse: now.KVUse}
+	}
+	return x
+}
 
 // Stop has nothing to add.
 func (live) Stop(context.Context, *Result) error { return nil }

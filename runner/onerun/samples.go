@@ -13,6 +13,7 @@ import (
 type samples struct {
 	mu     sync.Mutex
 	stream *sinks.Stream[sinks.Sample]
+	latest telemetry.Latest
 }
 
 func startSamples(_ context.Context, w *Watched) (Observer, error) {
@@ -30,6 +31,7 @@ func startSamples(_ context.Context, w *Watched) (Observer, error) {
 // write adds samples of any collector. It waits for the disk, which delays the collector
 // and nobody else. Close tells of what could not be written.
 func (s *samples) write(rows []telemetry.Sample) {
+	s.latest.Add(rows)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range rows {

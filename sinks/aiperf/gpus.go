@@ -18,6 +18,7 @@ type GPUs struct {
 	Fields []telemetry.GPUField // those that the files have, in order
 	Asked  []string             // pages that were named, without secrets
 	Shown  bool                 // the console has their tables
+	Users  float64              // concurrency that was asked for; 0 for none
 }
 
 // gpu is one GPU of one page.
@@ -43,6 +44,7 @@ type gpuSet struct {
 	*RunInfo
 	sources    []gpuSource       // that were read, by address
 	collectors map[string]string // by address
+	power      []power
 }
 
 // readGPUs makes them of the run's samples. It has none where no page was read.
@@ -324,6 +326,9 @@ func (s *gpuSet) lines(to *sinks.Artifact) (rows int64, err error) {
 func (s *gpuSet) console(b *strings.Builder) {
 	if s.GPUs == nil || !s.Shown {
 		return
+	}
+	for _, p := range s.power {
+		p.console(b)
 	}
 	read := s.read()
 	head := fmt.Sprintf("AIPerf | GPU Telemetry Summary\n%d/%d telemetry sources reachable\n", len(read),

@@ -100,6 +100,16 @@ func TestAMDPages(t *testing.T) {
 	if err := json.Unmarshal(load(t, filepath.Join(v.dir, "profile_export_aiperf.json")), &said); err != nil {
 		t.Fatal(err)
 	}
+	var power map[string]any
+	if err := json.Unmarshal(summary, &power); err != nil {
+		t.Fatal(err)
+	}
+	// 501, 502 and 503 W beside 300 W; 500 J a second by the counter, and 300 W × 2 s.
+	for tag, want := range map[string]float64{"amd_total_gpu_power": 802, "amd_total_gpu_energy": 1600} {
+		if m, ok := power[tag].(map[string]any); !ok || math.Abs(m["avg"].(float64)-want) > 1e-9 {
+			t.Errorf("%s is %v, want %v", tag, power[tag], want)
+		}
+	}
 	metrics := said.Telemetry.Endpoints["h:5000"].GPUs["gpu_0"].Metrics
 	if avg, _ := metrics["amd_energy_consumption"]["avg"].(float64); math.Abs(avg-1.5e-3) > 1e-9 {
 		t.Errorf("over the profiling phase energy is %v, want what it grew by since the look before: 0.0015 MJ",

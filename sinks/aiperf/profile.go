@@ -188,6 +188,7 @@ func (w *Writer) writeSummaries() error {
 	if err := w.writeNetwork(); err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Join(w.Dir, w.names.Network), err)
 	}
+	w.addPower(gpus)
 	if len(gpus.sources) > 0 {
 		if err := w.stream(w.names.GPUs, gpus.lines); err != nil {
 			return fmt.Errorf("write %s: %w", filepath.Join(w.Dir, w.names.GPUs), err)

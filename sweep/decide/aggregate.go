@@ -16,6 +16,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -188,6 +189,11 @@ func (c *CellResult) add(o *Outcome) {
 	for _, s := range o.Summaries {
 		for _, st := range s.Stats {
 			c.Info[st.Tag] = st
+		}
+	}
+	if len(o.Beside) > 0 {
+		for _, m := range telemetry.Measures() {
+			c.Info[m.Tag] = metrics.Stat{Tag: m.Tag, Header: m.Tag, Unit: m.Unit}
 		}
 	}
 }

@@ -27,7 +27,7 @@ func Asked(p *sweep.Plan) (keys []Key) {
 
 // questions are the same, each with the first that asks.
 func questions(p *sweep.Plan) (out []question) {
-	if gates, bad := compileGates(p, metrics.Tags()); bad == nil {
+	if gates, bad := compileGates(p, Names()); bad == nil {
 		for _, g := range gates {
 			for _, k := range g.refs {
 				out = ask(out, k, "the gate "+g.Expr)
@@ -35,7 +35,7 @@ func questions(p *sweep.Plan) (out []question) {
 		}
 	}
 	if p.Experiment.Search != nil {
-		also, _ := compileAlso(p, metrics.Tags())
+		also, _ := compileAlso(p, Names())
 		for _, g := range also {
 			for _, k := range g.refs {
 				out = ask(out, k, "the search's "+g.Expr)
@@ -49,7 +49,7 @@ func questions(p *sweep.Plan) (out []question) {
 	}
 	named := func(names []string, by string) {
 		for _, name := range names {
-			if k, bad := ParseKey(name, metrics.Tags()); bad == nil {
+			if k, bad := ParseKey(name, Names()); bad == nil {
 				out = ask(out, k, by)
 			}
 		}

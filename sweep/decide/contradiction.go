@@ -51,7 +51,7 @@ func contradictions(gates []Gate) (bad schema.Errors) {
 
 // spokenOf is a statistic as an experiment names it: a scalar stands alone.
 func spokenOf(k Key) string {
-	if m, ok := metrics.Lookup(k.Tag); ok && !m.Distribution() {
+	if stat, single := alone(k.Tag); single && stat == k.Stat {
 		return k.Tag
 	}
 	return k.Spoken()
@@ -72,6 +72,9 @@ func possible(k Key) string {
 // rangeOf is what a statistic can be.
 func rangeOf(k Key) (low, high float64) {
 	m, ok := metrics.Lookup(k.Tag)
+	if low, high, known := spanOf(k.Tag); known {
+		return low, high
+	}
 	switch {
 	case !ok || m.Over == metrics.Signed:
 		return math.Inf(-1), math.Inf(1)

@@ -125,7 +125,10 @@ func (e Estimates) Get(k Key) (stats.Estimate, bool) {
 
 // estimate brings the values of the trials together, by the kind of the metric.
 func (e Estimates) estimate(m *metrics.Metric, k Key, values []float64) stats.Estimate {
+	_, beside := better(k.Tag)
 	switch {
+	case beside: // often 0, which has no logarithm
+		return stats.Signed(values, e.level)
 	case m.Over == metrics.Share && k.Stat == "avg":
 		return e.share(m, values)
 	case m.Over == metrics.Events && k.Stat == "avg":
@@ -195,6 +198,9 @@ func (e Estimates) whole(i int, m *metrics.Metric) float64 {
 // Values are those of the trials, in their order, NaN where a trial has none or an
 // invalid one. A run that counted no event has 0 of them.
 func (e Estimates) Values(k Key) []float64 {
+	if told := e.besideValues(k); told != nil {
+		return told
+	}
 	m, known := metrics.Lookup(k.Tag)
 	out := make([]float64, len(e.runs))
 	for i, o := range e.runs {
@@ -264,6 +270,9 @@ func (e Estimates) keys() iter.Seq[Key] {
 			if !yield(k) {
 				return
 			}
+		}
+		if e.known == nil && !e.keysBeside(yield) {
+			return
 		}
 		seen := map[string]bool{}
 		for _, o := range e.runs {

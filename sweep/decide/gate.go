@@ -38,7 +38,7 @@ const (
 const maxCorners = 6
 
 func (r *Results) judgeGates(p *sweep.Plan) {
-	gates, err := compileGates(p, metrics.Tags())
+	gates, err := compileGates(p, Names())
 	if err != nil {
 		return // the command line refuses such a plan: CheckGates
 	}
@@ -87,6 +87,9 @@ func (g *Gate) judge(c *CellResult) GateOutcome {
 		if at.undecided(held) {
 			out.State, out.Undecidable, out.Note = Undecided, true,
 				"requests were cut off before it was known: a longer grace_period decides it"
+			if at.coarse {
+				out.Note = "the buckets of the server's histogram are too wide there: gate what requests saw"
+			}
 		}
 	case all || none:
 	case held && at.onlyAtTheBound():
@@ -115,6 +118,8 @@ type evidence struct {
 	env       map[string]any
 	estimates []stats.Estimate // by reference
 	open      []float64        // by reference: how much more it is if what was cut off was good
+	less      []float64        // by reference: how much less it may be
+	coarse    bool             // what leaves a number open is how its source tells it
 }
 
 // evidence looks up what the gate speaks of: speeds in the headline window,
@@ -138,7 +143,7 @@ func (g *Gate) evidence(c *CellResult) (at evidence, text string, missing bool) 
 			e, ok = c.Full.Get(Key{k.Tag, "count"})
 		}
 		if !ok {
-			why := "metric not available"
+			why := untold(k.Tag)
 			if t := c.Taint(k); t.Gone() {
 				why = t.Sentence()
 			} else if c.Status == Failed {
@@ -146,10 +151,24 @@ func (g *Gate) evidence(c *CellResult) (at evidence, text string, missing bool) 
 			}
 			return at, k.Spoken() + ": " + why, true
 		}
-		at.estimates, at.open = append(at.estimates, e), append(at.open, openOf(c, k))
+		at.add(c, from.Window(), k, e)
 		texts = append(texts, spell(e))
 	}
 	return at, strings.Join(texts, ", "), false
+}
+
+// add takes a statistic, with how far it is open.
+func (e *evidence) add(c *CellResult, window string, k Key, x stats.Estimate) {
+	less, more := 0.0, openOf(c, k)
+	if len(c.runs) == 1 {
+		for _, w := range []string{window, Full} {
+			if l, m, known := c.runs[0].besideOpen(w, k); known {
+				less, more, e.coarse = l, m, true
+				break
+			}
+		}
+	}
+	e.estimates, e.open, e.less = append(e.estimates, x), append(e.open, more), append(e.less, less)
 }
 
 // openOf is how much of a number is undecided in the only run of a cell.
@@ -163,12 +182,16 @@ func openOf(c *CellResult, k Key) float64 {
 // undecided tells whether the gate would say something else of a single run if
 // what was cut off had been good.
 func (e evidence) undecided(held bool) bool {
-	values := e.points()
-	for i := range values {
-		values[i] += e.open[i]
+	for sign, by := range map[float64][]float64{1: e.open, -1: e.less} {
+		values := e.points()
+		for i := range values {
+			values[i] += sign * by[i]
+		}
+		if other, err := e.holds(values); err == nil && other != held {
+			return true
+		}
 	}
-	other, err := e.holds(values)
-	return err == nil && other != held
+	return false
 }
 
 // without tells whether a statistic has no interval.

@@ -12,7 +12,6 @@ import (
 	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 
-	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -191,10 +190,7 @@ func (m *memberNames) Visit(node *ast.Node) {
 		}
 		return
 	}
-	known := metrics.StatNames()
-	if row, ok := metrics.Lookup(base.Value); ok {
-		known = row.Stats()
-	}
+	known := statsOfTag(base.Value)
 	if !slices.Contains(known, stat.Value) {
 		g.unknown("statistic", stat.Value, known)
 		return
@@ -221,16 +217,17 @@ func (b *bareNames) Visit(node *ast.Node) {
 		g.unknown("metric", id.Value, known)
 		return
 	}
-	if row, ok := metrics.Lookup(id.Value); ok && row.Distribution() {
+	stat, ok := alone(id.Value)
+	if !ok {
 		if g.bad == nil {
 			g.bad = &schema.Error{
 				Message: id.Value + " has no single value",
-				Hint:    "name a statistic: " + id.Value + ".p99",
+				Hint:    "name a statistic: " + id.Value + "." + usual(id.Value),
 			}
 		}
 		return
 	}
-	g.use(node, Key{id.Value, "avg"})
+	g.use(node, Key{id.Value, stat})
 }
 
 func (g *gateNames) use(node *ast.Node, k Key) {

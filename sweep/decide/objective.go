@@ -47,7 +47,7 @@ func chosen(p *sweep.Plan, cells []*CellResult, usual []Objective) []Objective {
 	}
 	var out []Objective
 	for _, name := range said {
-		k, bad := ParseKey(name, metrics.Tags())
+		k, bad := ParseKey(name, Names())
 		window := windowOf(cells)
 		if m, ok := metrics.Lookup(k.Tag); bad != nil || ok && m.Over != metrics.Level {
 			window = Full // shares and counts are of the whole run
@@ -131,6 +131,9 @@ func (c *CellResult) at(window string) Estimates {
 
 // directionOf says which way a metric is better.
 func directionOf(tag string) stats.Direction {
+	if d, ok := better(tag); ok {
+		return d
+	}
 	if m, ok := metrics.Lookup(tag); ok && m.LargerIsBetter {
 		return stats.Maximise
 	}

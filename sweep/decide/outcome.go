@@ -25,6 +25,7 @@ type Outcome struct {
 	OK, Failed, Cancelled, Sent int64
 	Cut, Unsent                 int64
 	Records                     int64     // lines in the run's journal
+	Beside                      Beside    // what servers and GPUs said meanwhile
 	Ends                        []Ends    // of the percentiles that shared reads leave open, in the full window
 	Sample                      []float64 // sorted values of SampleTag's metric; nil where no rule asks for them
 	Why                         string    // the plan's source gave the run; "" where no outcome decided that
@@ -87,6 +88,9 @@ func (o *Outcome) Figure(k Key) (float64, bool) {
 // shared reads leave open is known of the full window, and is as much in the steady
 // one, whose requests are nearly all of them.
 func (o *Outcome) open(window string, k Key) (less, more float64) {
+	if less, more, known := o.besideOpen(window, k); known {
+		return less, more
+	}
 	if k.Stat == "avg" {
 		st, _ := o.stat(window, k.Tag)
 		return 0, st.Open
@@ -124,14 +128,15 @@ func ParseKey(s string, tags []string) (Key, *diag.Error) {
 		}
 		return Key{}, e
 	}
-	m, ok := metrics.Lookup(tag)
+	single, scalar := alone(tag)
+	known := statsOfTag(tag)
 	switch {
-	case !dotted && ok && m.Distribution():
-		return Key{}, diag.New(tag+" has no single value", "name a statistic: "+tag+".p99")
+	case !dotted && !scalar:
+		return Key{}, diag.New(tag+" has no single value", "name a statistic: "+tag+"."+usual(tag))
 	case !dotted:
-		stat = "avg"
-	case ok && !slices.Contains(m.Stats(), stat):
-		return Key{}, diag.New("unknown statistic "+stat, "known: "+strings.Join(m.Stats(), ", "))
+		stat = single
+	case !slices.Contains(known, stat):
+		return Key{}, diag.New("unknown statistic "+stat, "known: "+strings.Join(known, ", "))
 	}
 	return Key{tag, stat}, nil
 }

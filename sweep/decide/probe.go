@@ -22,7 +22,7 @@ type Prober struct {
 
 // NewProber is that of a plan whose conditions CheckGates has found to be in order.
 func NewProber(p *sweep.Plan) Prober {
-	also, _ := compileAlso(p, metrics.Tags())
+	also, _ := compileAlso(p, Names())
 	return Prober{p, also}
 }
 

@@ -36,8 +36,14 @@ func unproduced(p *sweep.Plan, gates []Gate) (bad schema.Errors) {
 // lacking says what every cell of the plan lacks that the metric needs.
 func lacking(p *sweep.Plan, tag string) (what, hint string) {
 	m, ok := metrics.Lookup(tag)
-	if !ok || len(p.Cells) == 0 {
+	if len(p.Cells) == 0 {
 		return "", ""
+	}
+	if !ok {
+		if what, hint = unread(p, tag); what != "" {
+			what = tag + what
+		}
+		return what, hint
 	}
 	for _, n := range needs {
 		without := func(c *sweep.Cell) bool { return !n.met(&c.Resolved.Benchmark) }

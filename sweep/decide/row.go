@@ -281,6 +281,9 @@ func atLeast(d stats.Difference, least float64) stats.Difference {
 // turned is +1 where a larger value of what is compared is better: always for a
 // share, see evidence.
 func turned(k Key) float64 {
+	if d, ok := better(k.Tag); ok && d == stats.Maximise {
+		return 1
+	}
 	m, ok := metrics.Lookup(k.Tag)
 	if ok && (m.LargerIsBetter || m.Over == metrics.Share) {
 		return 1

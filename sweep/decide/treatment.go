@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/diag"
-	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -15,7 +14,7 @@ import (
 // compareArms compares each value of the treatment axis with the first one. Runs
 // of one trial are pairs: they met the same load, minutes apart.
 func (r *Results) compareArms(p *sweep.Plan) {
-	arms, terms, err := treatment(p, metrics.Tags())
+	arms, terms, err := treatment(p, Names())
 	if err != nil || len(arms) == 0 {
 		return // the command line refuses such a plan: CheckGates
 	}

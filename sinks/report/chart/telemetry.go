@@ -58,7 +58,7 @@ func telemetry(d *Data, c *Cell) ([]draw.Panel, string) {
 	var out []draw.Panel
 	order := slices.SortedFunc(maps.Keys(shown),
 		func(a, b strip) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.label, b.label)) })
-	for _, s := range order[:min(len(order), 5)] {
+	for _, s := range order[:min(len(order), stripsMost)] {
 		p := draw.Panel{Y: draw.Axis{Label: s.label, Zero: true}}
 		for k, name := range slices.Sorted(maps.Keys(shown[s])) {
 			pts := shown[s][name]
@@ -78,6 +78,10 @@ func telemetry(d *Data, c *Cell) ([]draw.Panel, string) {
 	out[len(out)-1].X.Label = "time since the experiment began (s)"
 	return out, ""
 }
+
+// stripsMost is how many strips stand below each other: what servers say of running,
+// waiting and the cache, power and use of GPUs, this machine.
+const stripsMost = 6
 
 // strip is a panel of chart 9.
 type strip struct {
@@ -101,9 +105,32 @@ func stripOf(metric, unit, collector string) (strip, bool) {
 			return strip{i, label, true}, true
 		}
 	}
+	if label, ok := ofGPU[gpuKey(metric, collector)]; ok {
+		return strip{len(all), label, false}, true
+	}
 	metric = metricWords.Replace(metric)
 	if unit != "" {
 		metric += " (" + unit + ")"
 	}
-	return strip{len(all), metric, false}, collector != "server"
+	return strip{len(all) + 1, metric, false}, collector == "host"
+}
+
+// ofGPU are the strips of GPUs, by AIPerf's key for them: what a limit of power or of
+// computing shows in. The table has the others.
+var ofGPU = map[string]string{
+	"nvidia_power_usage": "GPU power (W)", "amd_power": "GPU power (W)",
+	"nvidia_gpu_utilization": "GPU use (%)", "amd_gfx_activity": "GPU use (%)",
+}
+
+// gpuKey is AIPerf's key of a GPU's metric, "" for none.
+func gpuKey(metric, collector string) string {
+	if !telemetries.IsGPU(collector) {
+		return ""
+	}
+	for _, f := range telemetries.GPUFields() {
+		if f.Of(collector) && f.Source == strings.TrimSuffix(metric, "_total") {
+			return f.Key
+		}
+	}
+	return ""
 }

@@ -56,6 +56,10 @@ type Figures struct {
 	ITLP50    *float64 `json:"itl_p50_ms,omitempty"`
 	ITLP99    *float64 `json:"itl_p99_ms,omitempty"`
 	Waiting   string   `json:"waiting,omitempty"`
+
+	ServerRunning *float64 `json:"server_running,omitempty"`
+	ServerWaiting *float64 `json:"server_waiting,omitempty"`
+	ServerKVUse   *float64 `json:"server_kv_use,omitempty"` // 0 to 1
 }
 
 func orNaN(p *float64) float64 {
@@ -76,6 +80,10 @@ func FiguresOf(s loadgen.Snapshot) *Figures {
 		TTFTP50: metrics.OrNil(s.TTFTP50), TTFTP99: metrics.OrNil(s.TTFTP99),
 		ITLP50: metrics.OrNil(s.ITLP50), ITLP99: metrics.OrNil(s.ITLP99), Waiting: s.Waiting,
 	}
+	if n := s.Server; n != nil {
+		f.ServerRunning, f.ServerWaiting = metrics.OrNil(n.Running), metrics.OrNil(n.Waiting)
+		f.ServerKVUse = metrics.OrNil(n.KVUse)
+	}
 	if s.Ends != record.None {
 		f.Ends = metrics.OrNil(float64(s.Ends-s.Start) / 1e9)
 	}
@@ -91,6 +99,11 @@ func (f *Figures) Snapshot() loadgen.Snapshot {
 		LagP99: orNaN(f.LagP99), TTFTP50: orNaN(f.TTFTP50),
 		TTFTP99: orNaN(f.TTFTP99), ITLP50: orNaN(f.ITLP50), ITLP99: orNaN(f.ITLP99), Waiting: f.Waiting,
 		Ends: record.None,
+	}
+	if f.ServerRunning != nil || f.ServerWaiting != nil || f.ServerKVUse != nil {
+		s.Server = &loadgen.ServerSnapshot{
+			Running: orNaN(f.ServerRunning), Waiting: orNaN(f.ServerWaiting), KVUse: orNaN(f.ServerKVUse),
+		}
 	}
 	if f.Requests != nil {
 		s.RequestsPerSecond = *f.Requests

@@ -327,11 +327,36 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// What servers say of themselves is a line, in any window, and none where no server tells
+// it.
+func TestServersOnScreen(t *testing.T) {
+	t.Parallel()
+	s := demo()
+	now := snapshot(3)
+	if text := strings.Join(picture(t, s, 80, 24, Cells), "\n"); strings.Contains(text, "server") {
+		t.Errorf("no server tells anything:\n%s", text)
+	}
+	now.Server = &loadgen.ServerSnapshot{Running: 16, Waiting: 3, KVUse: 0.81}
+	s.Snapshot(now)
+	for _, width := range []int{80, 40} {
+		text := strings.Join(picture(t, s, width, 24, Cells), "\n")
+		if !strings.Contains(text, " server  running 16  waiting 3") || !strings.Contains(text, "81") {
+			t.Errorf("%d columns:\n%s", width, text)
+		}
+	}
+	now.Server = &loadgen.ServerSnapshot{Running: 16, Waiting: math.NaN(), KVUse: math.NaN()}
+	s.Snapshot(now)
+	if text := strings.Join(picture(t, s, 80, 24, Cells), "\n"); !strings.Contains(text, " server  running 16\n") {
+		t.Errorf("what is not known is shown:\n%s", text)
+	}
+}
+
 // Events come through JSON as they were, without NaN.
 func TestEventsRoundTrip(t *testing.T) {
 	t.Parallel()
 	s := snapshot(3)
 	s.TTFTP50, s.Ends = math.NaN(), 7e9
+	s.Server = &loadgen.ServerSnapshot{Running: 4, Waiting: math.NaN(), KVUse: 0.5}
 	var b bytes.Buffer
 	file := filepath.Join(t.TempDir(), resultdir.LiveName)
 	e := NewEvents(&b, 6)

@@ -120,15 +120,36 @@ func (f *frame) head() []string {
 		return append(f.stacked(place, name, right, over, runs, phase), f.stackedFigures(counts)...)
 	}
 	barWidth := max(f.width-44, 10)
-	return []string{
+	out := []string{
 		f.spread(" "+f.plan.Name+"   "+place, right),
 		f.spread(" "+words.Bar(over, barWidth)+runs, f.verdict.String()+" so far"),
 		" " + name,
 		phase + words.Bar(f.share(), max(f.width-72, 6)) + "  " + strings.Join(counts, "  "),
 		f.figures(ttft, now.TTFTP50, now.TTFTP99, f.ttft, "req/s", now.RequestsPerSecond, f.rate),
 		f.figures(itl, now.ITLP50, now.ITLP99, f.itl, "tok/s", now.OutputTokensPerSecond, f.tokens),
-		"",
 	}
+	return append(append(out, f.server()...), "")
+}
+
+// server is what servers say of themselves: a line, or none.
+func (f *frame) server() []string {
+	n := f.now.Server
+	if n == nil || !f.alive {
+		return nil
+	}
+	text := " server"
+	for _, part := range []struct {
+		name string
+		v    float64
+	}{{"running", n.Running}, {"waiting", n.Waiting}} {
+		if !math.IsNaN(part.v) {
+			text += "  " + part.name + " " + words.Whole(int64(part.v))
+		}
+	}
+	if !math.IsNaN(n.KVUse) {
+		text += "  KV cache " + words.Percent(n.KVUse)
+	}
+	return []string{text}
 }
 
 // finished is the head when nothing follows.
@@ -171,12 +192,12 @@ func (f *frame) stackedFigures(counts []string) (out []string) {
 		out = append(out, " "+c)
 	}
 	now := f.now
-	return append(out,
+	out = append(out,
 		fmt.Sprintf(" %-4s p50 %-8s p99 %s", ttft, millis(now.TTFTP50), millis(now.TTFTP99)),
 		fmt.Sprintf(" %-4s p50 %-8s p99 %s", itl, millis(now.ITLP50), millis(now.ITLP99)),
 		fmt.Sprintf(" req/s %s  tok/s %s", words.Number(now.RequestsPerSecond),
-			words.Number(now.OutputTokensPerSecond)),
-		"")
+			words.Number(now.OutputTokensPerSecond)))
+	return append(append(out, f.server()...), "")
 }
 
 // of is "812/1,600", or the number alone when there is no other.
