@@ -1,6 +1,9 @@
 package telemetry
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // Measure is a figure of a run that no request tells: of its servers, its GPUs or the
 // network. The table metrics has it, and gates, comparisons and objectives may name it.
@@ -50,13 +53,20 @@ func Measures() []Measure {
 	return out
 }
 
+// byTag are the measures by name: whoever estimates a statistic asks first whether it is
+// one of these.
+var byTag = sync.OnceValue(func() map[string]Measure {
+	of := map[string]Measure{}
+	for _, m := range Measures() {
+		of[m.Tag] = m
+	}
+	return of
+})
+
 // MeasureOf is the measure called tag.
 func MeasureOf(tag string) (Measure, bool) {
-	all := Measures()
-	if i := slices.IndexFunc(all, func(m Measure) bool { return m.Tag == tag }); i >= 0 {
-		return all[i], true
-	}
-	return Measure{}, false
+	m, ok := byTag()[tag]
+	return m, ok
 }
 
 // MeasureTags are the names of all.

@@ -129,6 +129,9 @@ func spanOf(tag string) (low, high float64, known bool) {
 
 // keysBeside gives what some trial has beside requests; false where yield wants no more.
 func (e Estimates) keysBeside(yield func(Key) bool) bool {
+	if !slices.ContainsFunc(e.runs, func(o *Outcome) bool { return len(o.Beside) > 0 }) {
+		return true
+	}
 	for _, m := range telemetry.Measures() {
 		for _, stat := range m.Stats {
 			k := Key{m.Tag, stat}
