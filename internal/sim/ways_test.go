@@ -34,8 +34,8 @@ var (
 
 // One experiment is one plan whatever way it takes: from flags, from the file that they
 // are converted to, killed and gone on with, interrupted and gone on with, and through
-// specs that were written as JSON. All runs are the same, and all tables. Experiments,
-// options and the moments of death are drawn.
+// specs that were written as JSON. All runs are the same, and all tables: the schedule
+// is in that of the requests. Experiments, options and the moments of death are drawn.
 func TestOnePlanManyWays(t *testing.T) {
 	t.Parallel()
 	n := uint64(3)
@@ -74,7 +74,8 @@ type ways struct {
 }
 
 func newWays(t *testing.T, dir string, rng *rand.Rand) *ways {
-	w := &ways{T: t, dir: dir, words: drawWords(rng)}
+	writeRecorded(t, dir, rng)
+	w := &ways{T: t, dir: dir, words: drawWords(dir, rng)}
 	var doc *schema.Document
 	w.plan, doc = w.expand("profile", "", w.words)
 	text, _, err := compat.Write(doc.Said(), "yaml")
@@ -91,8 +92,8 @@ func newWays(t *testing.T, dir string, rng *rand.Rand) *ways {
 	return w
 }
 
-// drawWords are the words of a command line.
-func drawWords(rng *rand.Rand) []string {
+// drawWords are the words of a command line; a recorded load is in dir.
+func drawWords(dir string, rng *rand.Rand) []string {
 	one := func(of ...string) string { return of[rng.IntN(len(of))] }
 	maybe := func(words ...string) []string {
 		if rng.IntN(2) == 0 {
@@ -106,26 +107,14 @@ func drawWords(rng *rand.Rand) []string {
 		server = "mock:?step=2ms&batch=2" // in each step
 	}
 	words := []string{
-		"-m", "demo", "--url", server, "--tokenizer", "builtin", "--isl", one("16", "40"), "--osl", one("4", "9"), "--request-count", one("6", "11"),
-		"--random-seed", fmt.Sprint(rng.IntN(1000)),
+		"-m", "demo", "--url", server, "--tokenizer", "builtin", "--random-seed", fmt.Sprint(rng.IntN(1000)),
 	}
 	trials := 1 + rng.IntN(4)
 	words = append(words, "--num-profile-runs", fmt.Sprint(trials))
-	words = append(words, maybe("--streaming")...)
-	words = append(words, maybe("--isl-stddev", "7")...)
-	words = append(words, maybe("--warmup-request-count", "2")...)
-	words = append(words, maybe("--session-turns-mean", "2")...)
 	words = append(words, maybe("--goodput", "request_latency:15")...)
-	several := one("3", "1,4", "2,3")
-	switch rng.IntN(3) {
-	case 0:
-		words = append(words, "--concurrency", several)
-	case 1:
-		words = append(words, "--request-rate", one("80", "60,150"),
-			"--arrival-pattern", one("constant", "poisson", "gamma"))
-	default:
-		words = append(words, "--request-rate", "120", "--concurrency", several, "--on-cap", one("queue", "skip"))
-	}
+	words = append(words, maybe("--request-cancellation-rate", "30", "--request-cancellation-delay", "0.006")...)
+	words = append(words, maybe("--slice-duration", "0.02")...)
+	words = append(words, drawLoad(dir, rng, one, maybe)...)
 	if strings.Contains(strings.Join(words, " "), ",") {
 		words = append(words, maybe("--sweep-order", one("shuffled", "as_written"))...)
 		words = append(words, maybe("--parameter-sweep-same-seed")...)
@@ -136,6 +125,62 @@ func drawWords(rng *rand.Rand) []string {
 			"--convergence-threshold", "0.5", "--set", "multi_run.convergence.min_runs=2")...)
 	}
 	return words
+}
+
+// drawLoad are the words that say what is sent, and when.
+func drawLoad(
+	dir string, rng *rand.Rand, one func(...string) string, maybe func(...string) []string,
+) (words []string) {
+	several := one("3", "1,4", "2,3")
+	kind := rng.IntN(6)
+	if kind == 0 {
+		return append(maybe("--streaming"), "--fixed-schedule", "--custom-dataset-type", "single_turn",
+			"--input-file", filepath.Join(dir, recorded))
+	}
+	words = append(words, "--isl", one("16", "40"), "--osl", one("4", "9"))
+	words = append(words, maybe("--isl-stddev", "7")...)
+	words = append(words, maybe("--warmup-request-count", "2")...)
+	if kind == 1 {
+		return append(words, "--user-centric-rate", one("60", "150"), "--num-users", "3",
+			"--session-turns-mean", "2", "--num-sessions", "5")
+	}
+	words = append(words, maybe("--session-turns-mean", "2")...)
+	if rng.IntN(3) == 0 {
+		words = append(words, "--benchmark-duration", one("0.04", "0.09"))
+		words = append(words, maybe("--benchmark-grace-period", "0.01")...)
+	} else {
+		words = append(words, "--request-count", one("6", "11"))
+	}
+	switch kind {
+	case 2:
+		words = append(words, "--streaming", "--concurrency", several)
+		words = append(words, maybe("--prefill-concurrency", "1")...)
+	case 3:
+		words = append(words, "--request-rate", one("80", "60,150"),
+			"--arrival-pattern", one("constant", "poisson", "gamma"))
+		words = append(words, maybe("--request-rate-ramp-duration", "0.03")...)
+	case 4:
+		words = append(words, "--request-rate", "120", "--concurrency", several, "--on-cap", one("queue", "skip"))
+	default:
+		words = append(words, maybe("--streaming")...)
+		words = append(words, "--concurrency", several)
+		words = append(words, maybe("--concurrency-ramp-duration", "0.02")...)
+	}
+	return words
+}
+
+// recorded is a file of requests with the moments at which they are due.
+const recorded = "recorded.jsonl"
+
+func writeRecorded(t *testing.T, dir string, rng *rand.Rand) {
+	var lines []byte
+	for i, at := 0, 0; i < 8; i++ {
+		at += rng.IntN(12)
+		lines = fmt.Appendf(lines, `{"text": "number %d of them", "timestamp": %d}`+"\n", i, at)
+	}
+	if err := os.WriteFile(filepath.Join(dir, recorded), lines, 0o644); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // expand is the plan of a command.
@@ -178,17 +223,22 @@ func (w *ways) others(rng *rand.Rand) {
 		cmpopts.IgnoreFields(w.plan.Lock().Cells[0], "Benchmark")); diff != "" {
 		w.Fatalf("%v\nby flags and from the file (-flags +file):\n%s", w.words, diff)
 	}
-	w.carryOut("file", file, &watchedDriver{}, false)
-	w.carryOut("json", w.fromFile(), &watchedDriver{specs: true}, false)
-	w.again("killed", &watchedDriver{killAt: w.moment(rng)})
-	w.again("interrupted", &watchedDriver{interruptAt: w.moment(rng)})
+	for _, next := range []func(){
+		func() { w.carryOut("file", file, &watchedDriver{}, false) },
+		func() { w.carryOut("json", w.fromFile(), &watchedDriver{specs: true}, false) },
+		func() { w.again("killed", &watchedDriver{killAt: w.moment(rng)}) },
+		func() { w.again("interrupted", &watchedDriver{interruptAt: w.moment(rng)}) },
+	} {
+		w.theirs = rng.IntN(2) == 0
+		next()
+	}
 }
 
 // compare holds the tables of all ways against those of the first.
 func (w *ways) compare() {
 	w.Helper()
 	want := w.tables(w.made[0])
-	if w.requests == 0 || want["requests"].N == 0 || len(w.made) != 5 {
+	if w.requests == 0 || len(want["requests"].Floats["intended_ns"]) == 0 || len(w.made) != 5 {
 		w.Fatalf("%v: nothing was sent, or not in each of the ways %v", w.words, w.made)
 	}
 	for _, name := range w.made[1:] {

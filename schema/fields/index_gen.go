@@ -979,7 +979,7 @@ var leaves = []Leaf{
 	{Path: "benchmark.phases.*.rate_series.points.*.qps", Is: 0x10100},
 	{Path: "benchmark.phases.*.smoothness", Is: 0x1c140},
 	{Path: "benchmark.phases.*.smoothness.*", Is: 0x10100},
-	{Path: "benchmark.phases.*.users", Is: 0xc140},
+	{Path: "benchmark.phases.*.users", Is: 0x4140},
 	{Path: "benchmark.phases.*.users.*", Is: 0x100},
 	{Path: "benchmark.phases.*.auto_offset", Def: "true", When: []string{"fixed_schedule"}, Unless: []string{}, Is: 0x1200},
 	{Path: "benchmark.phases.*.start_offset", Is: 0x100},

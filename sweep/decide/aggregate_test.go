@@ -761,3 +761,20 @@ func TestGateOfAFailedCell(t *testing.T) {
 		t.Errorf("%s: %+v", c.Status, g)
 	}
 }
+
+// A share over the steady window counts the trials that have one.
+func TestShareOfATrialWithoutSteadyWindow(t *testing.T) {
+	t.Parallel()
+	p := expand(t, grid(3, axis(concurrency, "concurrency", 1)))
+	outcomes := measure(p, 0, tokens, ttft)
+	for i := range outcomes[:2] {
+		steady := run(100, 40)[0]
+		steady.Window = decide.Steady
+		outcomes[i].Summaries = append(outcomes[i].Summaries, steady)
+	}
+	cell := decide.Aggregate(p, outcomes).Cells[0]
+	e, ok := cell.Steady.Get(decide.Key{Tag: "error_rate", Stat: "avg"})
+	if !ok || e.N != 2 || e.Mean != 0 {
+		t.Errorf("error rate over the steady window: %v, %+v, want 0 of two trials", ok, e)
+	}
+}

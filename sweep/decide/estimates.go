@@ -165,7 +165,10 @@ func (e Estimates) ends(k Key, values []float64) (low, high []float64, open bool
 func (e Estimates) share(m *metrics.Metric, values []float64) stats.Estimate {
 	trials := make([]stats.Tally, 0, len(values))
 	for i, v := range values {
-		if whole := e.whole(i, m); !math.IsNaN(v) && whole > 0 {
+		if math.IsNaN(v) {
+			continue // a trial without the window has no whole either
+		}
+		if whole := e.whole(i, m); whole > 0 {
 			trials = append(trials, stats.Tally{Hits: v / m.Full() * whole, Of: whole})
 		}
 	}
