@@ -97,7 +97,8 @@ func TestAMDPages(t *testing.T) {
 			}
 		} `json:"telemetry_data"`
 	}
-	if err := json.Unmarshal(load(t, filepath.Join(v.dir, "profile_export_aiperf.json")), &said); err != nil {
+	summary := load(t, filepath.Join(v.dir, "profile_export_aiperf.json"))
+	if err := json.Unmarshal(summary, &said); err != nil {
 		t.Fatal(err)
 	}
 	var power map[string]any
