@@ -81,6 +81,7 @@ func (r *runner) dataSpec(run sweep.Run) onerun.Spec {
 	})
 	e := &s.Benchmark.Endpoint
 	e.APIKey, e.Headers, e.Flip = "", schema.Endpoint{}.Headers, nil
+	s.Benchmark.Server = nil
 	e.URLs = slices.Clone(e.URLs)
 	for i, u := range e.URLs {
 		e.URLs[i] = secret.URL(u)

@@ -2,21 +2,16 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/words"
-	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/runner/hook"
 	"aiperf.dev/aiperf/runner/onerun"
@@ -42,15 +37,26 @@ func (e *flipError) Error() string { return e.why }
 // allowed refuses a plan that runs commands, unless that is allowed.
 func allowed(plan *sweep.Plan, opt *Options) error {
 	for _, c := range plan.Cells {
-		if f := c.Resolved.Benchmark.Endpoint.Flip; f != nil && len(f.Command) > 0 && !opt.AllowHooks {
-			return &diag.Error{
-				Path: "benchmark.endpoint.flip.command", Message: "this experiment runs " +
-					words.Clip(c.Resolved.Benchmark.Endpoint.Flips(), shownWords) + " on this machine",
-				Hint: "check what the command does, then add --allow-hooks",
+		b := &c.Resolved.Benchmark
+		if f := b.Endpoint.Flip; f != nil && len(f.Command) > 0 && !opt.AllowHooks {
+			return notAllowed("benchmark.endpoint.flip.command", b.Endpoint.Flips())
+		}
+		for list, hooks := range b.Server.All() {
+			for i := range hooks {
+				if h := &hooks[i]; len(h.Command) > 0 && !opt.AllowHooks {
+					return notAllowed(fmt.Sprintf("%s.%d.command", list, i), h.Says(b.Endpoint.Hide))
+				}
 			}
 		}
 	}
 	return nil
+}
+
+func notAllowed(path, command string) error {
+	return &diag.Error{
+		Path: path, Message: "this experiment runs " + words.Clip(command, shownWords) + " on this machine",
+		Hint: "check what the command does, then add --allow-hooks",
+	}
 }
 
 // flip brings the server into the state that run needs, unless it is in it. What
@@ -98,7 +104,10 @@ func (r *runner) perFlip(issue context.Context, run sweep.Run) error {
 	ctx, stop := context.WithTimeout(issue, schema.Duration(f.Timeout).Go())
 	defer stop()
 	if f.Call != "" {
-		err = callAll(ctx, b, targets)
+		err = callAll(ctx, b, targets, request{
+			path: f.Call, method: f.Method, headers: f.Headers, body: f.Body, seconds: f.Timeout,
+			shown: b.Endpoint.Flips(),
+		})
 	} else {
 		err = hook.Run(ctx, folderOf(r.opt.SourceName), f.Command)
 	}
@@ -117,64 +126,6 @@ func folderOf(experiment string) string {
 		return experiment
 	}
 	return filepath.Dir(experiment)
-}
-
-// callAll makes the call of b's flip: a path at each of the endpoint's servers, as
-// its requests are made; an address of its own without their credentials.
-func callAll(ctx context.Context, b schema.Benchmark, targets []string) error {
-	f := b.Endpoint.Flip
-	if !strings.HasPrefix(f.Call, "/") {
-		b.Endpoint.Headers, b.Endpoint.APIKey, b.Endpoint.Type = nil, "", endpoint.Usual(nil).Type
-	}
-	b.Endpoint.Headers = b.Endpoint.Headers.With(f.Headers)
-	if !strings.HasPrefix(f.Call, "/") {
-		targets = []string{f.Call}
-	}
-	for _, t := range targets {
-		root, err := url.Parse(t)
-		if err != nil {
-			return err
-		}
-		path := f.Call
-		if !strings.HasPrefix(path, "/") {
-			path = root.RequestURI()
-		}
-		root.Path, root.RawPath, root.RawQuery, root.Fragment = "", "", "", ""
-		if err := call(ctx, b, root.String(), path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// call asks base for path and wants a status of 2xx.
-func call(ctx context.Context, b schema.Benchmark, base, path string) (err error) {
-	f := b.Endpoint.Flip
-	w := &waiter{url: base, bench: b, model: b.Models.Items[0].Name, clock: record.NewClock()}
-	how := onerun.Transport(&b, []string{base}, w.clock)
-	how.Reuse, how.MaxConns = "never", 1
-	if w.client, err = transport.Open(how); err != nil {
-		return err
-	}
-	defer w.client.Close() //nolint:errcheck // nothing depends on it any more
-	w.until = w.clock.Now() + seconds(f.Timeout)
-	x, err := w.request()
-	if err != nil {
-		return err
-	}
-	x.Method, x.Path, x.Body, x.Stream = f.Method, path, nil, false
-	if f.Method == http.MethodPost {
-		x.Method = ""
-	}
-	if f.Body != nil {
-		if x.Body, err = json.Marshal(f.Body); err != nil {
-			return err
-		}
-	}
-	if w.send(ctx, x, schema.Duration(f.Timeout).Go()); x.Status != record.OK {
-		return fmt.Errorf("%s: %s", b.Endpoint.Flips(), refusal(x))
-	}
-	return nil
 }
 
 // lookAgain is the pause between two tries to connect.

@@ -287,6 +287,12 @@ func (r *runner) all(issue, hard context.Context) error {
 			if unready == nil {
 				r.cooldown(issue, last, run)
 				r.idle(issue, last, run)
+				if unready = r.beforeRun(issue, last, run); unready != nil && last == nil && issue.Err() == nil {
+					return &diag.Error{
+						Code: diag.Failed, Message: unready.Error() + "; nothing was measured", Cause: unready,
+						Hint: "try the call with curl; --resume goes on when it works",
+					}
+				}
 			}
 			if r.stop(issue) {
 				return nil
@@ -303,6 +309,7 @@ func (r *runner) all(issue, hard context.Context) error {
 			if err := r.adapted(); err != nil {
 				return err
 			}
+			r.afterRun(issue, run)
 			over = r.ends(issue)
 			last = &run
 		}
@@ -459,7 +466,7 @@ func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int, un
 		r.keep(nil, decide.Outcome{Run: run, Err: diag.Line(err), Gone: true})
 		r.result.Failures[run.ID] = err
 		failed := resultdir.Event{Event: "failed", Run: run.ID, Attempt: attempt, Error: diag.Line(err)}
-		if errors.As(err, new(*flipError)) {
+		if errors.As(err, new(*flipError)) || errors.As(err, new(*hookError)) {
 			failed.Event = "aborted"
 		}
 		return nil, errors.Join(err, r.note(failed))

@@ -99,7 +99,7 @@ func waiters(ctx context.Context, cells []*sweep.Cell, local *servers) ([]*waite
 	for _, c := range cells {
 		b := c.Resolved.Benchmark
 		e := &b.Endpoint
-		if e.WaitTimeout == 0 {
+		if e.WaitTimeout == 0 && e.WaitWorkers == 0 {
 			continue
 		}
 		for _, u := range e.URLs {
@@ -145,6 +145,16 @@ func (w *waiter) wait(ctx context.Context) (err error) {
 	}
 	defer w.client.Close() //nolint:errcheck // nothing depends on it any more
 	w.until = w.clock.Now() + seconds(w.bench.Endpoint.WaitTimeout)
+	if w.bench.Endpoint.WaitWorkers > 0 {
+		defer func() {
+			if err == nil {
+				err = w.poll(ctx, w.workers(how))
+			}
+		}()
+	}
+	if w.bench.Endpoint.WaitTimeout == 0 {
+		return nil
+	}
 	mode := w.bench.Endpoint.WaitMode
 	if strings.HasPrefix(w.url, "grpc") {
 		mode = "inference" // there is no list to be had by GET
@@ -181,6 +191,9 @@ func (w *waiter) poll(ctx context.Context, look look) error {
 		}
 		left := w.until - w.clock.Now()
 		if left <= 0 {
+			if w.bench.Endpoint.WaitTimeout == 0 { // only workers are counted, once
+				return diag.Errorf("%s", said)
+			}
 			return diag.Errorf("Timed out after %s waiting for model '%s' to become ready at %s: %s", w.limit(),
 				w.model, w.shown, said)
 		}
@@ -234,6 +247,21 @@ func (w *waiter) listed(ctx context.Context, attempt int) (string, bool) {
 		lists = words.Clip(strings.Join(names, ", "), shownWords)
 	}
 	return fmt.Sprintf("Model '%s' not yet in %s, which lists %s", w.model, w.list(), lists), false
+}
+
+// workers looks how many workers a router or front end has ready.
+func (w *waiter) workers(how transport.Config) look { //nolint:gocritic // as transport.Open
+	return func(ctx context.Context, attempt int) (string, bool) {
+		want := w.bench.Endpoint.WaitWorkers
+		n, known := onerun.Workers(ctx, &w.bench, how, w.model)
+		switch {
+		case !known:
+			return w.shown + " has no page of metrics that counts workers", false
+		case n < want:
+			return fmt.Sprintf("%d of %d workers of model '%s' are ready at %s", n, want, w.model, w.shown), false
+		}
+		return fmt.Sprintf("%s of model '%s' ready at %s", words.Count(int64(n), "worker"), w.model, w.shown), true
+	}
 }
 
 // list is where the server lists its models, as it is shown.

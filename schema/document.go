@@ -160,6 +160,12 @@ func (r *Resolved) Secrets() []string {
 		k, m := secret.Words("", f.Headers.Plain(), []string{f.Call}, f.Body.Plain())
 		known, maybe = append(known, k...), append(maybe, m...)
 	}
+	for _, hooks := range r.Benchmark.Server.All() {
+		for _, h := range hooks {
+			k, m := secret.Words("", h.Headers.Plain(), []string{h.Call}, h.Body.Plain())
+			known, maybe = append(known, k...), append(maybe, m...)
+		}
+	}
 	known = append(known, secret.Tokens(string(r.Identity))...)
 	if maybe = append(maybe, r.env...); len(maybe) == 0 {
 		return known

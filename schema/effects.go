@@ -91,7 +91,7 @@ var effects = []effect{
 	{in: "sweep.dimensions.*", settings: "lo hi", needs: ofItsType},
 	{in: "sweep.dimensions.*", settings: "scale kind", needs: ranged},
 
-	{in: "benchmark", settings: "models endpoint datasets phases artifacts slos tokenizer gpu_telemetry server_metrics network_latency runtime logging"},
+	{in: "benchmark", settings: "models endpoint server datasets phases artifacts slos tokenizer gpu_telemetry server_metrics network_latency runtime logging"},
 	{in: "benchmark", settings: "failure_policy", needs: severalRuns},
 	{in: "benchmark.models", settings: "items"},
 	{in: "benchmark.models", settings: "strategy", needs: severalModels},
@@ -113,6 +113,13 @@ var effects = []effect{
 	{in: "benchmark.endpoint.rpc", settings: "method body text done"},
 	{in: "benchmark.endpoint.flip", settings: "call command timeout"},
 	{in: "benchmark.endpoint.flip", settings: "method headers body", needs: called},
+	{in: "benchmark.endpoint", settings: "reset_kv_cache server_profiler wait_for_workers"},
+	{in: "benchmark.endpoint.reset_kv_cache", settings: "timeout_seconds max_retry_seconds path"},
+	{in: "benchmark.endpoint.server_profiler", settings: "timeout_seconds start_path stop_path"},
+	{in: "benchmark.server", settings: "before_run after_run between_cells"},
+	{in: "benchmark.server.before_run.*", settings: "action call command method headers body timeout"},
+	{in: "benchmark.server.after_run.*", settings: "action call command method headers body timeout"},
+	{in: "benchmark.server.between_cells.*", settings: "action call command method headers body timeout"},
 
 	{in: "benchmark.datasets.*", settings: "name type entries random_seed prompts"},
 	{in: "benchmark.datasets.*", settings: "sampling", needs: unscheduled},

@@ -106,6 +106,7 @@ type Convergence struct {
 type Benchmark struct {
 	Models        Models             `json:"models"`
 	Endpoint      Endpoint           `json:"endpoint"`
+	Server        *Server            `json:"server,omitempty"`
 	Datasets      []Dataset          `json:"datasets"`
 	Phases        []Phase            `json:"phases"`
 	Artifacts     Artifacts          `json:"artifacts"`
@@ -205,6 +206,10 @@ type Endpoint struct {
 	SessionHeader        string        `json:"session_header,omitempty"`
 
 	Flip *Flip `json:"flip,omitempty"`
+
+	ResetKVCache   *ResetKVCache   `json:"reset_kv_cache,omitempty"`
+	ServerProfiler *ServerProfiler `json:"server_profiler,omitempty"`
+	WaitWorkers    int             `json:"wait_for_workers,omitempty"`
 
 	WaitTimeout  float64 `json:"wait_for_model_timeout"`  // seconds; 0 does not wait
 	WaitInterval float64 `json:"wait_for_model_interval"` // seconds

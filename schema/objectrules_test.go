@@ -23,6 +23,10 @@ var ruleCases = []struct{ path, object, field, words string }{
 	{"benchmark.endpoint", `{client_key: "k.pem"}`, "client_key", "needs client_cert"},
 	{"benchmark.endpoint.flip", `{call: "/x", command: ["y"]}`, "command", "cannot be combined with call"},
 
+	{"benchmark.server.before_run.*", `{action: "sleep", call: "/x"}`, "call", "cannot be combined with action"},
+	{"benchmark.server.before_run.*", `{action: "sleep", command: ["y"]}`, "command", "cannot be combined with action"},
+	{"benchmark.server.after_run.*", `{call: "/x", command: ["y"]}`, "command", "cannot be combined with call"},
+
 	{"benchmark.datasets.*", `{name: "d", type: "file", path: "a", records: [{text: "a"}]}`, "records", "cannot be combined with path"},
 	{"benchmark.datasets.*", `{name: "d", type: "file"}`, "path", "required by type: file"},
 	{"benchmark.datasets.*", `{name: "d", path: "a"}`, "path", "needs type: file"},

@@ -257,6 +257,13 @@ var bodyRules = []rule{
 				"a command has this program's environment: let it read the credential there")
 		}
 	}},
+	{name: "hooks say what to do, and no secret", of: "server", body: func(b *Benchmark, found blame) {
+		for list, hooks := range b.Server.All() {
+			for i, h := range hooks {
+				h.check(b, fmt.Sprintf("%s.%d", strings.TrimPrefix(list, "benchmark."), i), found)
+			}
+		}
+	}},
 	{name: "addresses", of: "endpoint", body: func(b *Benchmark, found blame) {
 		for i, u := range b.Endpoint.URLs {
 			scheme, rest, _ := strings.Cut(u, ":")

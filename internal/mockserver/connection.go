@@ -133,6 +133,12 @@ func (c *connection) answer(r *bufio.Reader, req *http.Request, i int64) bool {
 		_, err := c.tcp.Write(c.server.slow(raw))
 		return err == nil && !closing
 	}
+	if req.Method == http.MethodPost {
+		if b := c.server.administer(req.URL.Path); b != nil {
+			_, err := c.tcp.Write(b)
+			return err == nil && !closing
+		}
+	}
 	if req.Method != http.MethodPost {
 		_, err := c.tcp.Write(c.server.page(req))
 		return err == nil && !closing

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"aiperf.dev/aiperf/internal/heap"
@@ -27,6 +28,7 @@ type scheduler struct {
 	workers workers
 	bucket  bucket
 	cache   *cache.Cache // nil before the first request asks it
+	forget  atomic.Bool  // the cache is to be empty for the next request
 	active  map[*exchange]struct{}
 	first   int64 // when the first request came; 0 before
 	front   int64 // when the front end is free again
@@ -182,7 +184,7 @@ func (s *scheduler) find(x *exchange) {
 	if c.Cache == 0 {
 		return
 	}
-	if s.cache == nil {
+	if s.cache == nil || s.forget.Swap(false) {
 		s.cache = cache.New(c.Cache)
 	}
 	x.cached = min(s.cache.Ask(x.keys), max(0, x.in-1)/c.Block) * c.Block

@@ -34,6 +34,8 @@ type Server struct {
 	wait     sync.WaitGroup // accept loop and connections
 	ran      sync.WaitGroup // scheduler
 
+	profiling atomic.Bool // somebody started the profiler
+
 	mu     sync.Mutex
 	conns  map[*connection]struct{}
 	opened int64

@@ -16,7 +16,7 @@ import (
 // The file is only ever appended to; each line is on disk before the next
 // step begins, so a killed program loses at most the run in progress.
 type Event struct {
-	// beside, begin, start, cell, decision, done, failed, aborted, lost, interrupted, redo, flip, end
+	// beside, begin, start, cell, decision, done, failed, aborted, lost, interrupted, redo, flip, hook, end
 	Event   string    `json:"event"`
 	Time    time.Time `json:"time"`
 	Plan    string    `json:"plan,omitempty"`
@@ -34,7 +34,7 @@ type Event struct {
 	// Standing, of decision, is what a search knew before the run, and what was left of its budget.
 	Standing string    `json:"standing,omitempty"`
 	Made     *LockCell `json:"made,omitempty"`  // of cell: one that the plan's source made up
-	State    string    `json:"state,omitempty"` // of flip: the cell that the server was brought into its state for
+	State    string    `json:"state,omitempty"` // of flip: the cell that the server was brought into its state for; of hook: what it does
 
 	Beside  []string          `json:"beside,omitempty"`  // of beside: names of others that were in the directory before
 	Sources map[string]string `json:"sources,omitempty"` // of begin: SHA-256 of the files that hold the requests

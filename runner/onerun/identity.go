@@ -32,6 +32,7 @@ type Inquirer struct {
 	client *http.Client
 	urls   []string
 	header http.Header
+	mask   func(string) string // takes secrets out of foreign texts; nil for none
 }
 
 // NewInquirer asks how.Targets, with the headers of e.

@@ -84,6 +84,7 @@ func catalogue() []row {
 		{name: "server metrics", start: startServerMetrics},
 		{name: "GPU metrics", start: startGPUs},
 		{name: "network", start: startNetwork},
+		{name: "profiler", start: startProfiler},
 		{name: "host", start: startHost},
 	}
 }

@@ -126,6 +126,24 @@ func Busy(ctx context.Context, b *schema.Benchmark, how transport.Config) (reque
 	return requests, known
 }
 
+// Workers is how many workers the servers of a benchmark have ready for a model; false
+// where no page of metrics counts them. Each is asked once.
+func Workers(
+	ctx context.Context, b *schema.Benchmark, how transport.Config, model string, //nolint:gocritic // as Busy
+) (workers int, known bool) {
+	who := NewInquirer(&b.Endpoint, how)
+	for _, base := range how.Targets {
+		for _, path := range []string{"/metrics", "/prometheus/metrics"} {
+			if page := who.page(ctx, pageOf(base, path)); page != nil {
+				n, some := telemetry.Workers(page, model)
+				workers, known = workers+n, known || some
+				break
+			}
+		}
+	}
+	return workers, known
+}
+
 // maxPage bounds a page of metrics that is read once.
 const maxPage = 16 << 20
 

@@ -206,6 +206,9 @@ func ofHeaders(l *Leaf) bool {
 var hiding = []string{
 	"benchmark.endpoint.urls.*", "benchmark.endpoint.path", "benchmark.endpoint.template.body",
 	"benchmark.endpoint.rpc.body",
+	"benchmark.server.before_run.*.call", "benchmark.server.before_run.*.command.*",
+	"benchmark.server.after_run.*.call", "benchmark.server.after_run.*.command.*",
+	"benchmark.server.between_cells.*.call", "benchmark.server.between_cells.*.command.*",
 	"benchmark.endpoint.flip.call", "benchmark.endpoint.flip.command.*", "benchmark.datasets.*.system_prompt",
 }
 
@@ -213,6 +216,9 @@ var hiding = []string{
 var sent = []string{
 	"benchmark.endpoint.headers", "benchmark.endpoint.extra", "benchmark.endpoint.flip.headers",
 	"benchmark.endpoint.flip.body",
+	"benchmark.server.before_run.*.headers", "benchmark.server.before_run.*.body",
+	"benchmark.server.after_run.*.headers", "benchmark.server.after_run.*.body",
+	"benchmark.server.between_cells.*.headers", "benchmark.server.between_cells.*.body",
 	"benchmark.datasets.*.records.*",
 }
 

@@ -28,6 +28,8 @@ var objectRules = []Rule{
 	{Field: "client_cert", Text: "needs client_key", Hint: "name the key file too", About: []string{"client_cert", "client_key"}},
 	{Field: "client_key", Text: "needs client_cert", Hint: "name the certificate too", About: []string{"client_key", "client_cert"}},
 	{Field: "command", Text: "cannot be combined with call", Hint: "keep one of them", About: []string{"call", "command"}},
+	{Field: "call", Text: "cannot be combined with action", Hint: "keep one of them", About: []string{"action", "call"}},
+	{Field: "command", Text: "cannot be combined with action", Hint: "keep one of them", About: []string{"action", "command"}},
 	{Field: "width", Text: "needs height", Hint: "give both or neither", About: []string{"width", "height"}},
 	{Field: "height", Text: "needs width", Hint: "give both or neither", About: []string{"height", "width"}},
 	{Field: "passages", Text: "must be at least 1", About: []string{"passages", "mean", "value"}, Compares: []string{"passages mean", "passages value", "passages"}},

@@ -82,6 +82,8 @@ var versions = []Version{
 			Path: "benchmark.endpoint.unreachable_timeout", Kind: Added,
 			Doc: "how long a run goes on without any connection",
 		},
+		{Path: "benchmark.endpoint.wait_for_workers", Kind: Added, Doc: "workers behind a router that are waited for"},
+		{Path: "benchmark.server", Kind: Added, Doc: "calls and commands around runs"},
 		{Path: "benchmark.failure_policy", Kind: Added, Doc: "what happens to the rest of the plan after a failed run"},
 		{Path: "benchmark.phases.*.in_flight", Kind: Added, Doc: "requests on the wire at the same time"},
 		{
