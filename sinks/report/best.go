@@ -222,18 +222,3 @@ func (r *Report) workSentence() string {
 	}
 	return "Rows differ in " + words.And(axes) + ", which is other work: none is called best"
 }
-
-// wanted is how many trials may show a best cell, of the answers that are told; 0 where
-// all are decided.
-func (r *Report) wanted() (most int) {
-	for _, b := range r.asked() {
-		if !b.Shown && !b.Tie && b.RunnerUp != nil {
-			most = max(most, b.Trials.Most, enoughTrials)
-		}
-	}
-	return most
-}
-
-// enoughTrials is how many find a difference of a tenth where trials vary by a
-// few per cent; with fewer, a difference that is not shown says little.
-const enoughTrials = 5

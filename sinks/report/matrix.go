@@ -221,8 +221,8 @@ func (r *Report) conclusions(s *sheet) {
 			s.wrapped("", line)
 		}
 	}
-	if n := r.wanted(); n > r.Plan.Trials && r.folded < withoutCauses {
-		s.wrapped("", fmt.Sprintf("more trials may decide it: --num-profile-runs %d", n))
+	if line := r.WantedSentence(); line != "" && r.folded < withoutCauses {
+		s.wrapped("", line)
 	}
 	if line := r.Results.StoppedEarly(); line != "" {
 		s.wrapped("", line)

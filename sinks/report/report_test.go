@@ -249,7 +249,7 @@ func TestReportOnAMatrix(t *testing.T) {
 	r.Results.Cells[0].Gates = []decide.GateOutcome{{Gate: gate, Held: true, State: decide.Held}}
 	r.Results.Cells[1].Gates = []decide.GateOutcome{{
 		Gate: gate, Held: true, State: decide.Undecided,
-		Text: "40 [28, 52]", Note: "9 trials decide it: --num-profile-runs 9",
+		Text: "40 [28, 52]", Trials: decide.Trials{Least: 9, Most: 9}, Note: "9 trials decide it: --num-profile-runs 9",
 	}}
 	r.Results.Cells[1].Front, r.Results.Cells[0].Front, r.Results.Cells[0].Knee,
 		r.Results.GatesUndecided = decide.OnFront, decide.Dominated, true, 1
@@ -269,7 +269,7 @@ be best (2 trials)
  16      741 ± 5    40.0 ± 12  *
 ± 95 % interval · * no row is better in both throughput and latency
 knee: more load adds latency
-more trials may decide it: --num-profile-runs 5
+to decide the gates: --num-profile-runs 9
 gates    1 of 2 passed, 1 not decided yet (limit inside the 95 % interval); by
          value: passed
   ? TTFT p99 < 50 ms    40 ms [28, 52] at concurrency 16 (9 trials decide it:

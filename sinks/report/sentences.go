@@ -51,6 +51,9 @@ func (r *Report) Sentences() (out []string) {
 	if s := r.GatesSentence(); s != "" {
 		out = append(out, "gates: "+s)
 	}
+	if s := r.WantedSentence(); s != "" {
+		out = append(out, s)
+	}
 	if r.Limit != "" {
 		out = append(out, r.Limit)
 	}

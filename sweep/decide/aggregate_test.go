@@ -463,11 +463,27 @@ func TestBestNeedsTheLimitsShown(t *testing.T) {
 	}
 }
 
-// Where no cell can show its limits with the requests it has, the sentence says how many
-// it takes; a name with commas stands in quotation marks among others.
+// Where no cell can show its limits with the requests it has, the sentence counts the
+// cells, and each says how many trials and requests decide it; a name with commas stands in
+// quotation marks among others.
 func TestTooFewRequestsForTheLimits(t *testing.T) {
 	t.Parallel()
-	d := loads(3)
+	b, cells := judgedShare(t, 3, func(int) float64 { return 1 })
+	if said := "not decided yet; 4 cells may meet them"; b.Shown || !strings.HasSuffix(b.Sentence(), said) {
+		t.Errorf("%v, %s\nwant %s", b.Shown, b.Sentence(), said)
+	}
+	for _, c := range cells {
+		if o := c.SLOs[0]; o.Trials != 4 || o.Requests != 368 { // 300 of 300 are at least 98.8 %
+			t.Errorf("%s: %d trials, %d requests, want 4 and 368", c.Cell.Label, o.Trials, o.Requests)
+		}
+	}
+}
+
+// judgedShare is the best cell within limits, and the cells, of so many trials with a
+// hundred requests each, of which a share is good.
+func judgedShare(t *testing.T, trials int, good func(trial int) float64) (decide.Best, []decide.CellResult) {
+	t.Helper()
+	d := loads(trials)
 	d.SLOs = map[string]float64{"time_to_first_token": 60}
 	p := expand(t, d)
 	for i, c := range p.Cells {
@@ -475,15 +491,38 @@ func TestTooFewRequestsForTheLimits(t *testing.T) {
 	}
 	outcomes := measure(p, .001, tokens, ttft)
 	for i := range outcomes {
-		o := &outcomes[i]
-		full := &o.Summaries[0]
-		full.Stats = append(full.Stats, metrics.Stat{Tag: "good_request_fraction", Unit: "ratio", Scalar: true, Avg: 1})
+		full := &outcomes[i].Summaries[0]
+		full.Stats = append(full.Stats, goodOf(good(outcomes[i].Run.Trial), 100, 0))
 	}
-	b := decide.Aggregate(p, outcomes).UnderSLO[0]
-	for _, want := range []string{"not decided yet; 4 cells may meet them: raise requests (99 % takes 368, a cell has 300)"} {
-		if b.Shown || !strings.Contains(b.Sentence(), want) {
-			t.Errorf("%v, %s\nwant %s", b.Shown, b.Sentence(), want)
+	r := decide.Aggregate(p, outcomes)
+	return r.UnderSLO[0], r.Cells
+}
+
+// So many trials as a share of good requests is said to take decide it, if those to come
+// are like those that were, and one less does not.
+func TestTrialsForAShareDecideIt(t *testing.T) {
+	t.Parallel()
+	for _, trials := range [][]float64{{1, 1, 1}, {1, 1, .99}, {.98, .98, .98}, {.97, 1, .98}} {
+		like := func(k int) float64 { return trials[k%len(trials)] }
+		state := func(n int) decide.SLOOutcome {
+			_, cells := judgedShare(t, n, like)
+			return cells[0].SLOs[0]
 		}
+		now := state(len(trials))
+		if now.State != decide.Undecided || now.Trials <= len(trials) {
+			t.Errorf("%v: %s, %d trials decide it", trials, now.State, now.Trials)
+			continue
+		}
+		if then := state(now.Trials); then.State == decide.Undecided || then.Trials != 0 {
+			t.Errorf("%v: %d trials were said to decide it: %s", trials, now.Trials, then.Text)
+		}
+		if before := state(now.Trials - 1); before.State != decide.Undecided {
+			t.Errorf("%v: %d trials were said to decide it, and one less does: %s", trials, now.Trials, before.Text)
+		}
+	}
+	_, cells := judgedShare(t, 3, func(k int) float64 { return []float64{.99, .98, 1}[k%3] })
+	if o := cells[0].SLOs[0]; o.State != decide.Undecided || o.Trials != 0 { // 99 % on average, the limit itself
+		t.Errorf("a share at the limit: %s, %d trials decide it", o.State, o.Trials)
 	}
 }
 

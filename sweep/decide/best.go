@@ -248,11 +248,11 @@ func withinLimits(o Objective, cells, measured, ranked []*CellResult, alpha floa
 		if len(ahead) > 2 {
 			may = words.Count(len(ahead), "cell")
 		}
-		b.Said = "not decided yet; " + may + " may meet them" + tooFew(ahead)
+		b.Said = "not decided yet; " + may + " may meet them"
 		return b, certain
 	}
-	b.Said = fmt.Sprintf("%s meets them (%s); %s may, too%s", nameOf(b.Cell),
-		leaders(o, []*CellResult{b.Cell})[0].text(o), some(ahead), tooFew(ahead))
+	b.Said = fmt.Sprintf("%s meets them (%s); %s may, too", nameOf(b.Cell),
+		leaders(o, []*CellResult{b.Cell})[0].text(o), some(ahead))
 	if len(doubtful) > 0 {
 		b.Said += "; not ranked: " + saidOf(doubtful)
 	}

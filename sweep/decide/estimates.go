@@ -163,6 +163,11 @@ func (e Estimates) ends(k Key, values []float64) (low, high []float64, open bool
 
 // share pools a share over the trials.
 func (e Estimates) share(m *metrics.Metric, values []float64) stats.Estimate {
+	return scaled(stats.Share(e.tallies(m, values), e.level), m.Full())
+}
+
+// tallies are the counts behind a share, by trial.
+func (e Estimates) tallies(m *metrics.Metric, values []float64) []stats.Tally {
 	trials := make([]stats.Tally, 0, len(values))
 	for i, v := range values {
 		if math.IsNaN(v) {
@@ -172,7 +177,7 @@ func (e Estimates) share(m *metrics.Metric, values []float64) stats.Estimate {
 			trials = append(trials, stats.Tally{Hits: v / m.Full() * whole, Of: whole})
 		}
 	}
-	return scaled(stats.Share(trials, e.level), m.Full())
+	return trials
 }
 
 func scaled(e stats.Estimate, by float64) stats.Estimate {

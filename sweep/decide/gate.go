@@ -23,8 +23,9 @@ type GateOutcome struct {
 	// "9 to 30 trials decide it: --num-profile-runs 30", "upper bound 8.8 %"; "" if there is none
 	Note string
 
-	Undecidable bool // UNDECIDED, and more trials do not decide it: Note, or Text, says why
-	Unusable    bool // Undecidable, for every run's value is invalid: neither held nor missed
+	Trials      Trials // how many decide it, of one that is UNDECIDED
+	Undecidable bool   // UNDECIDED, and more trials do not decide it: Note, or Text, says why
+	Unusable    bool   // Undecidable, for every run's value is invalid: neither held nor missed
 }
 
 // Policies for a gate that the intervals leave open (gates_undecided).
@@ -95,7 +96,8 @@ func (g *Gate) judge(c *CellResult) GateOutcome {
 	case held && at.onlyAtTheBound():
 		out.Note = at.ofOneTrial() // what was observed is all that can be asked of it
 	default:
-		out.State, out.Note = Undecided, at.wouldSettle(c.Trials)
+		out.State = Undecided
+		out.Trials, out.Note = at.wouldSettle(c.Trials)
 	}
 	for _, k := range g.refs {
 		if t := c.Taint(k); !t.None() {
@@ -295,8 +297,8 @@ func (e evidence) ofOneTrial() string {
 }
 
 // wouldSettle is how many trials make the intervals narrow enough, if the
-// points stay where they are.
-func (e evidence) wouldSettle(trials int) string {
+// points stay where they are, and how that is said.
+func (e evidence) wouldSettle(trials int) (Trials, string) {
 	lo, hi := 0.0, 1.0 // of the width: decided at lo, open at hi
 	for range 40 {
 		mid := (lo + hi) / 2
@@ -310,7 +312,7 @@ func (e evidence) wouldSettle(trials int) string {
 		if kind := kindOf(e.gate.refs[i]); (kind == metrics.Share || kind == metrics.Events) &&
 			(x.Mean == x.Low || x.Mean == x.High) {
 			n := int(math.Ceil(float64(trials) / lo))
-			return fmt.Sprintf("at least %d trials decide it: --num-profile-runs %d", n, n)
+			return Trials{n, n}, fmt.Sprintf("at least %d trials decide it: --num-profile-runs %d", n, n)
 		}
 	}
 	settled := trialsBetween(1, float64(trials-1), trials, func(sd float64) (int, bool) {
@@ -322,7 +324,7 @@ func (e evidence) wouldSettle(trials int) string {
 		return 0, false
 	})
 	if !settled.Known() {
-		return "too close to the limit to say how many trials decide it"
+		return settled, "too close to the limit to say how many trials decide it"
 	}
-	return fmt.Sprintf("%s decide it: --num-profile-runs %d", settled, settled.Most)
+	return settled, fmt.Sprintf("%s decide it: --num-profile-runs %d", settled, settled.Most)
 }

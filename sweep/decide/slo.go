@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
@@ -34,6 +35,8 @@ type SLOOutcome struct {
 	Text      string // "99.6 % [99.2, 99.8]"
 
 	Undecidable bool // UNDECIDED because the share is in doubt, not for want of requests
+	Trials      int  // how many decide it, if those to come are like those that were; 0 where none would
+	Requests    int  // of the cell in so many trials
 }
 
 // judgeSLOs asks whether 99 % of all attempted requests met every limit: never
@@ -88,27 +91,45 @@ func judgeSLOs(c *CellResult) []SLOOutcome {
 		out.Undecidable = out.State == Undecided
 		out.Held = out.Held && t.Check != validity.Backlog // a load that is not kept up with holds nothing
 	}
+	if out.State == Undecided && !out.Undecidable && worst.Mean == best.Mean {
+		out.Trials = c.trialsForShare()
+		out.Requests = int(math.Ceil(c.attempted() / float64(c.Trials) * float64(out.Trials)))
+		if worst.Mean == 1 {
+			out.Requests = int(goodLeast())
+		}
+	}
 	return []SLOOutcome{out}
+}
+
+// trialsForShare is how many trials take the interval of the share of good requests to one
+// side of goodTarget, if those that were are carried out again and again; 0 where not even
+// stats.MostTrials do.
+func (c *CellResult) trialsForShare() int {
+	key := Key{metrics.GoodRequestFraction, "avg"}
+	m, _ := metrics.Lookup(key.Tag)
+	values := c.Full.Values(key)
+	tallies := c.Full.tallies(m, values)
+	if len(tallies) == 0 {
+		return 0
+	}
+	open := func(n int) bool {
+		more := make([]stats.Tally, n)
+		for i := range more {
+			more[i] = tallies[i%len(tallies)]
+		}
+		e := stats.Share(more, c.Full.level)
+		return e.Low < goodTarget && e.High >= goodTarget
+	}
+	n := sort.Search(stats.MostTrials+1, func(n int) bool { return n > c.Trials && !open(n) })
+	if n > stats.MostTrials {
+		return 0
+	}
+	return n
 }
 
 // goodLeast is how many requests of a cell show that goodTarget of them are good, when
 // all are: n with 0.025^(1/n) ≥ goodTarget (Clopper and Pearson), 368 for 99 %.
 func goodLeast() float64 { return math.Ceil(math.Log(0.025) / math.Log(goodTarget)) }
-
-// tooFew says how many requests the share of good ones takes, where some cell of which
-// it is not decided has fewer; "" otherwise.
-func tooFew(cells []*CellResult) string {
-	least := math.Inf(1)
-	for _, c := range cells {
-		if len(c.SLOs) > 0 && c.SLOs[0].State == Undecided {
-			least = min(least, c.attempted())
-		}
-	}
-	if least >= goodLeast() {
-		return ""
-	}
-	return fmt.Sprintf(": raise requests (%.0f %% takes %.0f, a cell has %.0f)", 100*goodTarget, goodLeast(), least)
-}
 
 // attempted is of how many requests the share of good ones is, over all trials.
 func (c *CellResult) attempted() (n float64) {

@@ -1,0 +1,158 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// enoughTrials is how many find a difference of a tenth where trials vary by a
+// few per cent; with fewer, a difference that is not shown says little.
+const enoughTrials = 5
+
+// mostAdvised is how many trials a person is told to run; what takes more is said to.
+const mostAdvised = 30
+
+// wanted is what would decide one kind of question.
+type wanted struct {
+	what     string // "which cell is best"
+	trials   int    // how many decide it; 0 where that is not known
+	requests int    // of a limit: how many of a cell decide it
+}
+
+// WantedSentence says what would decide that which is open, of the answers that are told;
+// "" where nothing is open, or no number of trials is known to decide it. What is advised
+// is enough for each thing that it names.
+func (r *Report) WantedSentence() string {
+	if r.Results == nil || r.Search != nil || r.Adaptive != nil {
+		return ""
+	}
+	var few, many []wanted
+	most := wanted{}
+	for _, w := range []wanted{r.wantedForBest(), r.wantedForPairs(), r.wantedForLimits(), r.wantedForGates()} {
+		switch {
+		case w.trials > mostAdvised:
+			many = append(many, w)
+		case w.trials > r.Plan.Trials:
+			few = append(few, w)
+			if w.trials >= most.trials {
+				most = w
+			}
+		}
+	}
+	said := ""
+	switch {
+	case len(few) > 0:
+		said = fmt.Sprintf("to decide %s: --num-profile-runs %d", decided(few), most.trials)
+		if most.requests > 0 {
+			said += fmt.Sprintf(" (99 %% takes %s a cell)", words.Count(most.requests, "request"))
+		}
+	case r.Plan.Trials < enoughTrials && r.openBest(func(b decide.Best) bool { return !b.Trials.Known() }):
+		said = fmt.Sprintf("fewer than %d trials seldom show which cell is best: --num-profile-runs %d", enoughTrials, enoughTrials)
+	}
+	for _, w := range many {
+		if said != "" {
+			said += "; "
+		}
+		if w.requests > 0 {
+			said += fmt.Sprintf("to decide %s: raise requests to %s", w.what,
+				words.Grouped(math.Ceil(float64(w.requests)/float64(r.Plan.Trials))))
+		} else {
+			said += fmt.Sprintf("to decide %s takes up to %d trials", w.what, w.trials)
+		}
+	}
+	return said
+}
+
+// decided are several questions in one sentence.
+func decided(all []wanted) string {
+	var names []string
+	for _, w := range all {
+		names = append(names, w.what)
+	}
+	return words.And(names)
+}
+
+// wantedForBest is how many trials show a best cell, as far as that is known.
+func (r *Report) wantedForBest() wanted {
+	w := wanted{what: "which cell is best"}
+	r.openBest(func(b decide.Best) bool {
+		w.trials = max(w.trials, b.Trials.Most)
+		return false
+	})
+	return w
+}
+
+// openBest tells whether it is open of some of the answers which cell is best, and holds:
+// where that was asked and no comparison. One that is open because cells may or may not
+// keep their limits is not decided by their values.
+func (r *Report) openBest(holds func(decide.Best) bool) bool {
+	if len(r.Results.Comparisons) > 0 {
+		return false
+	}
+	for _, b := range r.asked() {
+		if !b.Shown && !b.Tie && b.RunnerUp != nil && !(b.Limits && openLimits(b.MayBe)) && holds(b) {
+			return true
+		}
+	}
+	return false
+}
+
+// wantedForPairs is how many trials decide comparisons over several workloads, if nothing
+// changed; one of a single workload says so below its table.
+func (r *Report) wantedForPairs() wanted {
+	w := wanted{what: "the comparison, if nothing changed"}
+	for _, c := range r.Results.Comparisons {
+		if pairs := (Comparison{c}); c.Outcome() == decide.Unclear && pairs.severalCells() {
+			w.trials = max(w.trials, pairs.trialsIfEqual().Most)
+		}
+	}
+	return w
+}
+
+// openLimits tells whether it is not decided of some of the cells that they keep their
+// limits.
+func openLimits(cells []*decide.CellResult) bool {
+	for _, c := range cells {
+		for _, s := range c.SLOs {
+			if s.State == decide.Undecided {
+				return true
+			}
+		}
+		for _, g := range c.Gates {
+			if g.State == decide.Undecided {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// wantedForLimits is how many trials decide the share of good requests of every cell in
+// which more of them do.
+func (r *Report) wantedForLimits() wanted {
+	w := wanted{what: "the limits"}
+	for i := range r.Results.Cells {
+		for _, s := range r.Results.Cells[i].SLOs {
+			if s.Trials > w.trials {
+				w.trials, w.requests = s.Trials, s.Requests
+			}
+		}
+	}
+	return w
+}
+
+// wantedForGates is the same of gates.
+func (r *Report) wantedForGates() wanted {
+	w := wanted{what: "the gates"}
+	for i := range r.Results.Cells {
+		for _, g := range r.Results.Cells[i].Gates {
+			if g.State == decide.Undecided && !g.Undecidable {
+				w.trials = max(w.trials, g.Trials.Most)
+			}
+		}
+	}
+	return w
+}

@@ -1,0 +1,81 @@
+package report
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/sweep/decide"
+	"aiperf.dev/aiperf/sweep/sweeptest"
+)
+
+// What a screen advises decides each thing that it names: a limit of which 99 % of the
+// requests must be good takes 368 of them, however clear the rest is.
+func TestWhatIsAdvisedDecides(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		trials, requests int
+		want             string
+	}{
+		{3, 60, "to decide the limits: --num-profile-runs 7 (99 % takes 368 requests a cell)"},
+		{5, 60, "to decide the limits: --num-profile-runs 7 (99 % takes 368 requests a cell)"},
+		{7, 60, ""},
+		{3, 8, "to decide the limits: raise requests to 123"},
+		{1, 8, "fewer than 5 trials seldom show which cell is best: --num-profile-runs 5"}, // the limits of one run are judged by value
+	} {
+		r := limited(t, c.trials, c.requests)
+		if got := r.WantedSentence(); got != c.want {
+			t.Errorf("%d trials of %d requests: %q, want %q", c.trials, c.requests, got, c.want)
+		}
+		var b strings.Builder
+		if err := r.WriteConsole(&b); err != nil || c.want != "" && !strings.Contains(oneSpace(b.String()), c.want) {
+			t.Errorf("%v, no %q in\n%s", err, c.want, &b)
+		}
+	}
+	// followed, it leaves nothing of what it named open
+	if r := limited(t, 7, 60); r.Results.Cells[0].SLOs[0].State != decide.Held {
+		t.Errorf("420 of 420 requests: %s", r.Results.Cells[0].SLOs[0].State)
+	}
+}
+
+// limited is a plan of two loads, each request of which is good.
+func limited(t *testing.T, trials, requests int) *Report {
+	t.Helper()
+	plan := sweeptest.PlanOf(t, "multi_run.num_runs="+strconv.Itoa(trials), "benchmark.endpoint.streaming=true",
+		"benchmark.slos={time_to_first_token: 100}", "sweep={parameters: {phases.profiling.concurrency: [2, 4]}}")
+	var outcomes []decide.Outcome
+	for _, run := range plan.Runs {
+		o := decide.Outcome{
+			Run: run, OK: int64(requests), Sent: int64(requests),
+			Summaries: []metrics.Summary{{Window: decide.Full}},
+		}
+		load := 1 + float64(run.Cell.Index)
+		for _, x := range []struct {
+			tag, unit string
+			v         float64
+		}{
+			{metrics.OutputTokenThroughput, "tokens/sec", 100 * load},
+			{metrics.TimeToFirstToken, "ms", 10 * load},
+			{metrics.GoodRequestFraction, "ratio", 1},
+		} {
+			st := metrics.Blank(x.tag, x.unit)
+			st.Count, st.Scalar = int64(requests), x.unit != "ms"
+			x.v *= 1 + 1e-4*float64(run.Trial)
+			if x.unit == "ratio" {
+				x.v = 1
+			}
+			st.Avg = x.v
+			for _, stat := range shownPercentiles {
+				st.Put(stat, x.v)
+			}
+			o.Summaries[0].Stats = append(o.Summaries[0].Stats, st)
+		}
+		outcomes = append(outcomes, o)
+	}
+	return &Report{
+		Plan: plan, Dir: "out", Runs: len(plan.Runs), Results: decide.Aggregate(plan, outcomes),
+		Requests: record.Counts{OK: int64(len(plan.Runs) * requests)},
+	}
+}
