@@ -76,7 +76,7 @@ func TestFindingsOfRows(t *testing.T) {
 		{"a cache that helped all trials alike", []figures{busy(figures{"server_prefix_hit_rate.avg": 0.80}), busy(figures{"server_prefix_hit_rate.avg": 0.85})}, nil, 0, "not_known", ""},
 		{"a server that changed", []figures{busy(nil)}, []sinks.CheckRow{{Place: sinks.Place{Cell: sinks.All, Trial: sinks.All}, Check: "drift", Severity: "degraded", Detail: "12 % slower from the first trial to the last"}}, 0, "drift", "12 % slower"},
 		{"an open loop that is not kept up with, and nothing that explains it", []figures{busy(nil)}, tripped("backlog", "degraded", "more requests were waiting"), 12, "overloaded", "it answers 10 of 12 requests/s"},
-		{"an open loop that is kept up with", []figures{busy(nil)}, tripped("backlog", "none", ""), 10, "not_bound", "it kept up with 10 requests/s"},
+		{"an open loop that is kept up with", []figures{busy(nil)}, tripped("backlog", "none", ""), 10, "not_bound", "keeps up with 10 requests/s"},
 		{"time outside the engine", []figures{busy(figures{metrics.TimeToFirstToken + ".avg": 70})}, nil, 0, "front_end", "29 % of the time to first token is spent outside the engine: the client waits 70.0 ms, the engine reports 50.0 ms"},
 		{"the means are of other requests", []figures{busy(figures{metrics.TimeToFirstToken + ".avg": 70, "server_ttft.count": 150})}, nil, 0, "not_known", ""},
 		{"all slots in use, and no room in the KV cache", []figures{busy(figures{"server_running.avg": 5, "server_waiting.avg": 3, "server_waiting.p50": 3, "server_running.p50": 5, "server_queue_time.sum": 30, "server_kv_use.max": 0.9, "server_kv_use.p50": 0.88})}, nil, 0, "kv_cache", "no room for another request"},

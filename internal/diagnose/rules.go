@@ -58,7 +58,8 @@ type Rule struct {
 	Next string
 
 	says    func(f *facts) string // the finding as a sentence without its full stop
-	brief   func(f *facts) string // the same as a part of a sentence about several cells
+	brief   string                // the same as a part of a sentence about several cells
+	figure  func(f *facts) string // how much of it there is at one of them; nil for what is or is not
 	ask     func(f *facts) string // Next, where it depends on the cell
 	beside  bool                  // it is worth a word where a rule before it holds
 	covers  []string              // rules whose finding follows from this one
@@ -93,7 +94,7 @@ func Rules() []Rule {
 				return "other clients use this server: it finished " +
 					f.told("foreign") + " more requests than this run has"
 			},
-			brief: func(*facts) string { return "other clients use the server" },
+			brief: "other clients use the server",
 		},
 		{
 			Name: "client", Title: "the client did not bring the load", Certainty: Shown,
@@ -108,7 +109,7 @@ func Rules() []Rule {
 				}
 				return ""
 			},
-			brief: func(*facts) string { return "the client did not bring the load that was asked for" },
+			brief: "the client did not bring the load that was asked for",
 		},
 		{
 			Name: "cache_changed", Title: "the prefix cache differed between trials", Certainty: Shown,
@@ -119,7 +120,7 @@ func Rules() []Rule {
 				return "the prefix cache did not help all trials alike: the share of prompt tokens it had differs by " +
 					short(100*f.get("hit_spread")) + " points between them"
 			},
-			brief: func(*facts) string { return "the prefix cache did not help all trials alike" },
+			brief: "the prefix cache did not help all trials alike",
 		},
 		{
 			Name: "drift", Title: "the server changed while it was measured",
@@ -129,7 +130,7 @@ func Rules() []Rule {
 			says: func(f *facts) string {
 				return "the server changed while it was measured, with the load unchanged: " + f.checks["drift"]
 			},
-			brief: func(*facts) string { return "the server changed while it was measured" },
+			brief: "the server changed while it was measured",
 		},
 		{
 			Name: "kv_cache", Title: "the KV cache is full", Certainty: Likely, limited: true,
@@ -154,7 +155,7 @@ func Rules() []Rule {
 				}
 				return text
 			},
-			brief: func(*facts) string { return "the KV cache is full" }, covers: []string{"admission", "queue"},
+			brief: "the KV cache is full", covers: []string{"admission", "queue"},
 		},
 		{
 			Name: "admission", Title: "requests wait for a slot", Certainty: Likely, limited: true,
@@ -166,9 +167,8 @@ func Rules() []Rule {
 				return fmt.Sprintf("requests wait for a slot: at most %s ran at once, %s waited on average, and waiting was %s of a request's time",
 					short(f.get("running_most")), short(f.get("waiting")), f.told("queue_share"))
 			},
-			brief: func(f *facts) string {
-				return fmt.Sprintf("requests wait for a slot (at most %s ran at once)", short(f.get("running_most")))
-			}, covers: []string{"queue"},
+			brief:  "requests wait for a slot",
+			figure: func(f *facts) string { return "at most " + short(f.get("running_most")) + " ran at once" }, covers: []string{"queue"},
 		},
 		{
 			Name: "prefill", Title: "prompts take the server's time", Certainty: Likely, limited: true,
@@ -181,9 +181,8 @@ func Rules() []Rule {
 				return fmt.Sprintf("reading prompts takes about %s of one engine's time: %s requests/s × %s each (measured at concurrency 1)",
 					f.told("prefill_use"), short(f.get("rate")), f.told("prompt_ms"))
 			},
-			brief: func(f *facts) string {
-				return "reading prompts takes most of one engine's time (" + f.told("prefill_use") + ")"
-			}, covers: []string{"queue"},
+			brief:  "reading prompts takes most of one engine's time",
+			figure: func(f *facts) string { return f.told("prefill_use") + " of it" }, covers: []string{"queue"},
 		},
 		{
 			Name: "decode", Title: "making tokens takes the server's time", Certainty: Likely, limited: true,
@@ -198,9 +197,8 @@ func Rules() []Rule {
 					f.told("itl_ms"), words.Millis(f.lowest.get("itl_ms")),
 					f.told("queue_share"), f.told("prefill_use"))
 			},
-			brief: func(f *facts) string {
-				return "making tokens takes the server's time (" + f.told("itl_ms") + " each)"
-			},
+			brief:  "making tokens takes the server's time",
+			figure: func(f *facts) string { return f.told("itl_ms") + " each" },
 		},
 		{
 			Name: "queue", Title: "requests wait; the cause is not known", Certainty: Shown, limited: true,
@@ -213,9 +211,8 @@ func Rules() []Rule {
 				return "requests wait in the server's queue for " + f.told("queue_share") +
 					" of their time; what they wait for is not known"
 			},
-			brief: func(f *facts) string {
-				return "requests wait in the server's queue (" + f.told("queue_share") + " of their time)"
-			},
+			brief:  "requests wait in the server's queue",
+			figure: func(f *facts) string { return f.told("queue_share") + " of their time" },
 			ask: func(f *facts) string {
 				switch {
 				case math.IsNaN(f.get("running_flat")):
@@ -227,26 +224,38 @@ func Rules() []Rule {
 			},
 		},
 		{
-			Name: "not_bound", Title: "not bound: more load is possible", Certainty: Likely,
+			Name: "not_bound", Title: "no limit: throughput grows with the load, or the server keeps up", Certainty: Likely,
 			Cases: [][]Bound{{atLeast("gain", grows), below("queue_share", queueLimit)}, {
 				atLeast("gain_next", grows),
 				below("queue_share", queueLimit),
 			}, {atLeast("kept_up", 1), below("queue_share", queueLimit)}},
 			Unless: []Bound{atLeast("preempted", 0.01), atLeast("kv_most", fullCache)},
-			Next:   "a higher load shows where the limit is",
 			says: func(f *facts) string {
 				if f.get("kept_up") == 1 {
-					return fmt.Sprintf("the server is not the limit: it kept up with %s requests/s, and requests wait %s of their time",
+					return fmt.Sprintf("the server keeps up with %s requests/s, and requests wait %s of their time",
 						short(f.cell.Rate), f.told("queue_share"))
 				}
 				from, to := f.lower, f
 				if !(f.get("gain") >= grows) {
 					from, to = f, f.higher
 				}
-				return fmt.Sprintf("the server is not the limit: %s times the load gave %s times the throughput, and requests wait %s of their time",
+				text := fmt.Sprintf("throughput grows with the load: %s times the load gave %s times the throughput, and requests wait %s of their time",
 					short(to.cell.Load/from.cell.Load), short(to.get("rate")/from.get("rate")), f.told("queue_share"))
+				if f.get("gain_next") < grows {
+					text += "; the next higher load brings less"
+				}
+				return text
 			},
-			brief: func(*facts) string { return "the server is not the limit" },
+			brief: "throughput grows with the load",
+			ask: func(f *facts) string {
+				switch next := f.get("gain_next"); {
+				case next < grows:
+					return "measure loads between this one and the next: the limit is reached between them"
+				case next >= grows:
+					return "look at the higher loads"
+				}
+				return "a higher load shows where the limit is"
+			},
 		},
 		{
 			Name: "front_end", Title: "time is spent outside the engine", Certainty: Shown, limited: true, beside: true,
@@ -260,9 +269,8 @@ func Rules() []Rule {
 				}
 				return text
 			},
-			brief: func(f *facts) string {
-				return "part of the time to first token (" + f.told("outside_share") + ") is spent outside the engine"
-			},
+			brief:  "part of the time to first token is spent outside the engine",
+			figure: func(f *facts) string { return f.told("outside_share") + " of it" },
 		},
 		{
 			Name: "overloaded", Title: "the server does not keep up; the cause is not known",
@@ -272,7 +280,7 @@ func Rules() []Rule {
 				return fmt.Sprintf("the server does not keep up: it answers %s of %s requests/s", short(f.get("rate")),
 					short(f.cell.Rate))
 			},
-			brief: func(*facts) string { return "the server does not keep up" },
+			brief: "the server does not keep up",
 			ask:   (*facts).lacking,
 		},
 		{
@@ -283,7 +291,7 @@ func Rules() []Rule {
 				}
 				return "what limits the server here is not known"
 			},
-			brief: func(*facts) string { return "the limit is not known" },
+			brief: "the limit is not known",
 			ask:   (*facts).lacking,
 		},
 	}

@@ -53,8 +53,7 @@ func TestScenarios(t *testing.T) {
 			name: "16 slots", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000", loads: []int{1, 8, 32, 64},
 			isl: 64, osl: 16, n: 300,
 			want: []string{"not_bound", "not_bound", "admission", "admission"}, says: []string{
-				"at most 16 ran at once",
-				"from concurrency 32 on; below that the server is not the limit",
+				"Requests wait for a slot from concurrency 32 on (at most 16 ran at once); below that throughput grows with the load",
 			},
 		},
 		{
@@ -67,12 +66,13 @@ func TestScenarios(t *testing.T) {
 			name: "slots of a server that does not tell its KV cache", server: "step=10ms&batch=16&prefill=2us",
 			loads: []int{8, 32}, isl: 64, osl: 16, n: 250,
 			want: []string{"not_known", "queue"},
+			says: []string{"at concurrency 32, the highest that was measured ("},
 		},
 		{
 			name: "a KV cache that is full", server: "step=5ms&batch=64&prefill=2us&kv_blocks=160",
 			loads: []int{1, 8, 32}, isl: 64, osl: 64, n: 250,
 			want: []string{"not_bound", "not_bound", "kv_cache"},
-			says: []string{"The KV cache is full from concurrency 32 on"},
+			says: []string{"The KV cache is full at concurrency 32, the highest that was measured; below that throughput"},
 		},
 		{
 			name: "a KV cache that is nearly full", server: "step=5ms&batch=64&prefill=2us&kv_blocks=160",
@@ -83,6 +83,7 @@ func TestScenarios(t *testing.T) {
 			name: "prompts take the time", server: "step=2ms&batch=64&prefill=100us", loads: []int{1, 8, 32}, isl: 512,
 			osl: 8, n: 250,
 			want: []string{"prefill", "prefill", "prefill"},
+			says: []string{"from concurrency 1 (", " of it) to concurrency 32 (", " of it), at every load that was measured"},
 		},
 		{
 			name: "prompts take a third of the time", server: "step=10ms&batch=64&prefill=40us",
@@ -93,7 +94,7 @@ func TestScenarios(t *testing.T) {
 			name: "tokens take the time", server: "step=2ms&seq=2ms&batch=64&prefill=1us",
 			loads: []int{1, 8, 32}, isl: 64, osl: 32, n: 250,
 			want: []string{"not_known", "decode", "decode"},
-			says: []string{"from concurrency 8 on; what the limit is below that is not known"},
+			says: []string{"from concurrency 8 (", " each) to concurrency 32 (", " each); what the limit is below that is not known"},
 		},
 		{
 			name: "tokens take a little longer with more requests", server: "step=20ms&seq=100us&batch=64&prefill=1us",
@@ -114,13 +115,14 @@ func TestScenarios(t *testing.T) {
 			name:   "an open loop that the server keeps up with",
 			server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000", open: true, loads: []int{20}, isl: 64, osl: 16,
 			n:    400,
-			want: []string{"not_bound"}, says: []string{"it kept up with 20 requests/s, and requests wait"},
+			want: []string{"not_bound"}, says: []string{"The server keeps up with 20 requests/s, and requests wait"},
 		},
 		{
 			name:   "an open loop that it does not keep up with",
 			server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000", open: true, loads: []int{20, 200}, isl: 64,
 			osl: 16, n: 600,
 			want: []string{"not_bound", "admission"},
+			says: []string{"at rate 200, the highest that was measured (at most 16 ran at once); below that the server keeps up"},
 		},
 	} {
 		t.Run(s.name, func(t *testing.T) {
@@ -140,6 +142,9 @@ func TestScenarios(t *testing.T) {
 			var b strings.Builder
 			if err := r.WriteText(&b, 120); err != nil || !strings.HasPrefix(b.String(), r.Sentence[:10]) {
 				t.Errorf("text: %v\n%s", err, b.String())
+			}
+			if strings.Contains(b.String(), "(not known)") { // the sentence before it says so
+				t.Errorf("not known is said twice:\n%s", b.String())
 			}
 			t.Log(b.String())
 		})

@@ -58,24 +58,53 @@ func (r *Report) alongLoad() string {
 	if slices.ContainsFunc(cells[at:], func(c Result) bool { return c.Finding != last.Finding }) {
 		return ""
 	}
-	axis, load := last.cell.cell.Axis, func(i int) string { return short(cells[i].cell.cell.Load) }
-	brief := last.rule.brief(last.cell)
+	below, from := cells[:at], cells[at:]
 	switch {
-	case last.Certainty == NotKnown && at == 0:
+	case at == 0 && last.Certainty == NotKnown:
 		return sentence("what limits the server is not known: " + last.Next)
 	case at == 0 && last.rule.limited:
-		return sentence(brief + fmt.Sprintf(", from %s %s on, the lowest that was measured", axis, load(0)))
+		return sentence(limitOf(from) + ", at every load that was measured")
+	case at == 0 && last.rule.spoils:
+		return sentence(last.rule.brief + ", at every load")
 	case at == 0:
-		return sentence(brief + fmt.Sprintf(" up to %s %s, the highest that was measured", axis, load(len(cells)-1)))
-	case !last.rule.limited || slices.ContainsFunc(cells[:at], func(c Result) bool { return c.rule.limited }):
+		return sentence(unboundOf(cells) + " up to " + place(last) + ", the highest that was measured")
+	case !last.rule.limited || slices.ContainsFunc(below, func(c Result) bool { return c.rule.limited }):
 		return ""
-	case slices.ContainsFunc(cells[:at], func(c Result) bool { return c.Certainty == NotKnown }):
-		return sentence(brief + fmt.Sprintf(" from %s %s on; what the limit is below that is not known", axis,
-			load(at)))
-	case last.rule.limited:
-		return sentence(brief + fmt.Sprintf(" from %s %s on; below that the server is not the limit", axis, load(at)))
+	case slices.ContainsFunc(below, func(c Result) bool { return c.Certainty == NotKnown }):
+		return sentence(limitOf(from) + "; what the limit is below that is not known")
+	case slices.ContainsFunc(below, func(c Result) bool { return c.rule.spoils }):
+		return sentence(limitOf(from))
 	}
-	return ""
+	return sentence(limitOf(from) + "; below that " + unboundOf(below))
+}
+
+// place is the load of a cell: "concurrency 8".
+func place(c Result) string { return c.cell.cell.Axis + " " + short(c.cell.cell.Load) }
+
+// limitOf is the limit that some loads have in common, the lowest first, with how much of
+// it there is at both ends.
+func limitOf(cells []Result) string {
+	first, last := cells[0], cells[len(cells)-1]
+	rule := last.rule
+	least, most := "", ""
+	if rule.figure != nil {
+		least, most = " ("+rule.figure(first.cell)+")", " ("+rule.figure(last.cell)+")"
+	}
+	switch {
+	case len(cells) == 1:
+		return rule.brief + " at " + place(last) + ", the highest that was measured" + most
+	case least == most:
+		return rule.brief + " from " + place(first) + " on" + most
+	}
+	return rule.brief + " from " + place(first) + least + " to " + place(last) + most
+}
+
+// unboundOf is what was seen at loads of which none is limited.
+func unboundOf(cells []Result) string {
+	if slices.ContainsFunc(cells, func(c Result) bool { return c.cell.get("kept_up") != 1 }) {
+		return cells[0].rule.brief
+	}
+	return "the server keeps up"
 }
 
 // counted is how many cells have which finding.
@@ -96,7 +125,7 @@ func (r *Report) counted() string {
 		case rule.Certainty == NotKnown:
 			title = "what limits the server is not known"
 		case rule.Name == "not_bound":
-			title = "the server is not the limit"
+			title = "no limit was reached"
 		}
 		if text != "" {
 			text += "; "

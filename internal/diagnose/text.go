@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/words"
@@ -27,7 +28,11 @@ func (r *Report) WriteText(w io.Writer, width int) error {
 		b.WriteByte('\n')
 		if len(r.Cells) > 1 {
 			b.WriteString(words.Line(c.Label) + "\n")
-			line("  ", fmt.Sprintf("%s (%s)", strings.TrimSuffix(c.Sentence, "."), c.Certainty))
+			said := strings.TrimSuffix(c.Sentence, ".")
+			if c.Certainty != NotKnown { // which the sentence says
+				said += fmt.Sprintf(" (%s)", c.Certainty)
+			}
+			line("  ", said)
 		}
 		for _, s := range c.Also {
 			line("  also       ", s)
@@ -36,7 +41,11 @@ func (r *Report) WriteText(w io.Writer, width int) error {
 			clues(line, "  evidence   ", c.For)
 			clues(line, "  against    ", c.Against)
 			clues(line, "  ruled out  ", c.Out)
-			clues(line, "  open       ", c.Open)
+			missing := slices.Clone(c.Open) // by name: none has a value
+			for i := range missing {
+				missing[i].Says = missing[i].Fact
+			}
+			clues(line, "  not known  ", missing)
 		}
 		line("  next       ", c.Next)
 	}
