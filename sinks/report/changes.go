@@ -37,7 +37,7 @@ func (c Comparison) changes(outcomes ...decide.Verdict) string {
 			if len(rows) == 0 {
 				continue
 			}
-			said := shortName(rows[0]) + " " + extent(rows, o)
+			said := saidName(rows) + " " + extent(rows, o)
 			if len(rows) < len(of[k]) {
 				said += fmt.Sprintf(" in %d of %d", len(rows), len(of[k]))
 			}

@@ -40,6 +40,53 @@ func compared() Comparison {
 	}}
 }
 
+// A percentile of too few requests is called uncertain wherever a sentence names it, and the
+// workloads are counted by what is certain, if anything is.
+func TestUncertainInASentence(t *testing.T) {
+	t.Parallel()
+	c := compared()
+	few := func(cell string, o decide.Verdict, change float64) decide.Row {
+		return decide.Row{
+			Cell: cell, Key: decide.Key{Tag: "time_to_first_token", Stat: "p90"}, Header: "Time to First Token", Unit: "ms",
+			Primary: true, Base: 20, Candidate: 16, Change: change, Low: change - .01, High: change + .01, Margin: .05,
+			Outcome: o, Harmless: true, N: 5, Count: 200, Effective: 30,
+		}
+	}
+	sure := func(cell string) decide.Row {
+		r := few(cell, decide.Better, -.2)
+		r.Key.Stat, r.Count, r.Effective = "p50", 0, 0
+		return r
+	}
+	for _, x := range []struct {
+		rows              []decide.Row
+		headline, changes string
+	}{
+		{
+			[]decide.Row{sure("isl 64"), few("isl 64", decide.Better, -.2), few("isl 256", decide.Better, -.1)},
+			"after| is faster than before in 1 of 2 workloads: BETTER",
+			"TTFT p50 −20.0 % [−21.0, −19.0] · TTFT p90 (uncertain) −10 to −20 %",
+		},
+		{
+			[]decide.Row{few("isl 64", decide.Better, -.2), few("isl 256", decide.Better, -.1)},
+			"after| is faster than before in 2 of 2 workloads in TTFT p90 (uncertain): BETTER",
+			"TTFT p90 (uncertain) −10 to −20 %",
+		},
+		{
+			[]decide.Row{few("isl 64", decide.Worse, .2)},
+			"after| is slower than before in TTFT p90 (uncertain): WORSE",
+			"TTFT p90 (uncertain) +20.0 % [+19.0, +21.0]",
+		},
+	} {
+		c.Rows = x.rows
+		if got := c.Headline(); got != x.headline {
+			t.Errorf("got  %q\nwant %q", got, x.headline)
+		}
+		if got := c.Changes(); got != x.changes {
+			t.Errorf("got  %q\nwant %q", got, x.changes)
+		}
+	}
+}
+
 // Stamps of two kinds are a remark on every screen.
 func TestStampsAreARemark(t *testing.T) {
 	t.Parallel()
@@ -98,7 +145,7 @@ func TestComparisonInASentence(t *testing.T) {
 	c.Rows = []decide.Row{c.Rows[0], further}
 	says("after| is slower than before in 2 of 2 workloads: WORSE", "out tok/s −9 to −20 %")
 	c.Rows[1].Outcome, c.Rows[1].Change = decide.Better, .2
-	says("after| is worse than before in out tok/s, better in out tok/s: WORSE",
+	says("after| is worse than before in out tok/s in 1 of 2 workloads, better in out tok/s in 1 of 2 workloads: WORSE",
 		"out tok/s −9.1 % [−11.7, −6.5] in 1 of 2 · out tok/s +20.0 % [−11.7, −6.5] in 1 of 2")
 	c.Rows[0].Outcome, c.Rows[0].Harmless = decide.Unclear, true
 	c.Rows[1].Harmless = true

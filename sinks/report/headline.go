@@ -23,10 +23,13 @@ func (c Comparison) Headline() string {
 	said := ""
 	switch {
 	case o == decide.Worse && slices.ContainsFunc(c.Primary(), is(decide.Better)):
-		said = fmt.Sprintf("%s is worse than %s in %s, better in %s", a, b, c.metrics(is(decide.Worse)),
-			c.metrics(is(decide.Better)))
+		said = fmt.Sprintf("%s is worse than %s in %s, better in %s", a, b,
+			c.metrics(is(decide.Worse))+c.inCells(is(decide.Worse)), c.metrics(is(decide.Better))+c.inCells(is(decide.Better)))
 	case o == decide.Worse || o == decide.Better:
 		said = fmt.Sprintf("%s is %s than %s%s", a, c.comparative(is(o), o), b, c.inCells(is(o)))
+		if certain := c.certain(is(o)); !slices.ContainsFunc(c.Primary(), certain) {
+			said += " in " + c.metrics(is(o))
+		}
 	case o == decide.Equivalent:
 		said = fmt.Sprintf("%s and %s are equal within the margin of %s", a, b, c.margins())
 		if found := c.metrics(changed); found != "" {
@@ -93,10 +96,19 @@ func (c Comparison) comparative(carries func(decide.Row) bool, o decide.Verdict)
 	return "worse"
 }
 
-// inCells counts the cells that carry an outcome, where there are several.
+// certain leaves out the rows of percentiles that too few requests make uncertain.
+func (c Comparison) certain(carries func(decide.Row) bool) func(decide.Row) bool {
+	return func(r decide.Row) bool { return carries(r) && !r.Few() }
+}
+
+// inCells counts the cells that carry an outcome, where there are several: by what is
+// certain, if anything is.
 func (c Comparison) inCells(carries func(decide.Row) bool) string {
 	if !c.severalCells() {
 		return ""
+	}
+	if certain := c.certain(carries); slices.ContainsFunc(c.Primary(), certain) {
+		carries = certain
 	}
 	all, some := map[string]bool{}, map[string]bool{}
 	for _, r := range c.Primary() {
@@ -109,13 +121,31 @@ func (c Comparison) inCells(carries func(decide.Row) bool) string {
 
 // metrics names the metrics of some primary rows, once each.
 func (c Comparison) metrics(carries func(decide.Row) bool) string {
-	var names []string
+	var keys []decide.Key
+	of := map[decide.Key][]decide.Row{}
 	for _, r := range c.Primary() {
-		if name := shortName(r); carries(r) && !slices.Contains(names, name) {
-			names = append(names, name)
+		if !carries(r) {
+			continue
 		}
+		if of[r.Key] == nil {
+			keys = append(keys, r.Key)
+		}
+		of[r.Key] = append(of[r.Key], r)
+	}
+	var names []string
+	for _, k := range keys {
+		names = append(names, saidName(of[k]))
 	}
 	return some(names, maxChanges)
+}
+
+// saidName is the metric of some rows in a sentence, which says where too few requests
+// make it uncertain.
+func saidName(rows []decide.Row) string {
+	if slices.ContainsFunc(rows, decide.Row.Few) {
+		return shortName(rows[0]) + " (uncertain)"
+	}
+	return shortName(rows[0])
 }
 
 // margins are those of the primary metrics: "5 %", or "5 % (15 % from p95 on)".

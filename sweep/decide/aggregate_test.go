@@ -498,6 +498,33 @@ func judgedShare(t *testing.T, trials int, good func(trial int) float64) (decide
 	return r.UnderSLO[0], r.Cells
 }
 
+// A question about a percentile of which some cell has too few requests says that it is
+// uncertain.
+func TestUncertainPercentilesAreAskedAbout(t *testing.T) {
+	t.Parallel()
+	for worth, question := range map[float64]string{
+		150: "Best latency (TTFT p90)", 30: "Best latency (TTFT p90, uncertain)",
+	} {
+		d := loads(3)
+		d.Phases = []schema.Phase{{Type: "concurrency", Requests: 200}}
+		p := expand(t, d)
+		outcomes := measure(p, .001, tokens, ttft)
+		for i := range outcomes {
+			for k := range outcomes[i].Summaries[0].Stats {
+				st := &outcomes[i].Summaries[0].Stats[k]
+				if st.Count, st.NEff = 200, 200; outcomes[i].Run.Cell.Index == 1 {
+					st.NEff = worth
+				}
+				st.P90 = st.P50
+			}
+		}
+		best := decide.Aggregate(p, outcomes).Best
+		if got := best[len(best)-1].Question(); got != question {
+			t.Errorf("200 requests worth %g: %q, want %q", worth, got, question)
+		}
+	}
+}
+
 // So many trials as a share of good requests is said to take decide it, if those to come
 // are like those that were, and one less does not.
 func TestTrialsForAShareDecideIt(t *testing.T) {

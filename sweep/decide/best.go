@@ -270,7 +270,11 @@ func (o Objective) called() string {
 	if o.Stat == "avg" || o.Name != "latency" {
 		return o.Name
 	}
-	return o.Name + " (" + metrics.Series(o.Tag, o.Stat) + ")"
+	said := metrics.Series(o.Tag, o.Stat)
+	if o.Few {
+		said += ", uncertain"
+	}
+	return o.Name + " (" + said + ")"
 }
 
 // measured are the cells of which some run has numbers.

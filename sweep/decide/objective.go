@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -18,6 +19,7 @@ type Objective struct {
 	Direction stats.Direction
 	Unit      string
 	Header    string
+	Few       bool // a percentile, of which some cell has too few requests to be certain
 }
 
 // candidates of the two objectives; the first one that every ranked cell has is
@@ -106,7 +108,19 @@ func objectives(cells []*CellResult, percentile string) []Objective {
 
 func objective(cells []*CellResult, name string, dir stats.Direction, window string, k Key) Objective {
 	info := cells[0].Info[k.Tag]
-	return Objective{Key: k, Window: window, Name: name, Direction: dir, Unit: info.Unit, Header: info.Header}
+	return Objective{
+		Key: k, Window: window, Name: name, Direction: dir, Unit: info.Unit, Header: info.Header, Few: few(cells, window, k),
+	}
+}
+
+// few tells whether a statistic is a percentile of which some cell has too few requests.
+func few(cells []*CellResult, window string, k Key) bool {
+	q, ok := quantileOf(k.Stat)
+	return ok && slices.ContainsFunc(cells, func(c *CellResult) bool {
+		n := int64(c.at(window).Least(k.Tag))
+		planned := sweep.Planned(c.Cell.Resolved.Benchmark.Phases)
+		return n > 0 && !Certain(q, cmp.Or(planned, n), c.at(window).Effective(k.Tag))
+	})
 }
 
 // inAll is the first metric that every cell has.
