@@ -288,7 +288,7 @@ func (q *quickly) first() (quick.Look, error) {
 		looks = quick.LooksOf(res.Results)
 	}
 	if looks[0].OK == 0 {
-		if err := q.report(res, false, false); err != nil {
+		if err := q.report(res, false, &console{}); err != nil {
 			return quick.Look{}, err
 		}
 		return quick.Look{}, cmp.Or(exitCode(res, true, q.hard.Err() != nil), error(exit(diag.Failed)))

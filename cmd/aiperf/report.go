@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
@@ -19,7 +20,7 @@ import (
 
 // report prints a result on stdout, as text or as one JSON document; with
 // AIPerf's words alone, its verdict goes to stderr.
-func (a *app) report(res *runner.Result, asJSON, ours bool) error {
+func (a *app) report(res *runner.Result, asJSON bool, shown *console) error {
 	if res.Finished != nil {
 		return a.reportFinished(res, asJSON)
 	}
@@ -34,11 +35,14 @@ func (a *app) report(res *runner.Result, asJSON, ours bool) error {
 		return a.writeDoc(res.Report().Doc(diag.Code(res.ExitCode()), res.Interrupted))
 	case why != nil:
 		return nil
-	case !ours:
+	case !shown.ours:
 		return a.verdictLine(res)
 	}
 	r := res.Report()
 	r.Width = screenWidth(a.Out)
+	if shown.tables {
+		fmt.Fprintln(a.Out, "\n"+strings.Join(words.Fold(r.BesideTables(), r.Width, ""), "\n"))
+	}
 	return r.WriteConsole(a.Out)
 }
 

@@ -176,7 +176,7 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 	if err != nil {
 		return measureError(err)
 	}
-	if err := errors.Join(words.err, a.report(result, asJSON, words.ours),
+	if err := errors.Join(words.err, a.report(result, asJSON, words),
 		publish(result, p.Get("junit"))); err != nil {
 		return err
 	}

@@ -39,6 +39,7 @@ const profiling = "AIPerf System is PROFILING"
 // report, or both.
 type console struct {
 	ours, aiperfs bool
+	tables        bool // AIPerf's were printed
 	w             io.Writer
 	once          sync.Once
 	err           error
@@ -162,6 +163,7 @@ func (c *console) table(run sweep.Run, dir string) error {
 	if err != nil {
 		return err
 	}
+	c.tables = true
 	_, err = io.WriteString(c.w, words.Clean(string(text)))
 	return err
 }

@@ -126,7 +126,7 @@ func tailSamples(p *PhaseEvidence) (Reading, bool) {
 	}
 	return Reading{
 		Value: math.Floor(n), Warn: never, Fail: never, Below: true,
-		Detail: fmt.Sprintf("%s, worth %.0f independent: %s%s", words.Count(int64(len(x)), "answer"), n, certified,
+		Detail: fmt.Sprintf("%s, in latency worth %.0f independent ones: %s%s", words.Count(int64(len(x)), "answer"), n, certified,
 			next),
 		Try: "more requests per run",
 	}, true

@@ -121,9 +121,9 @@ func TestTailSamples(t *testing.T) {
 		n    int
 		want string
 	}{
-		{5, "5 answers, worth 5 independent: no percentile is certified; p50 needs 11 independent ones"},
-		{130, "130 answers, worth 130 independent: percentiles up to p95 are certified; p97 needs 219 independent ones"},
-		{6636, "6,636 answers, worth 6636 independent: percentiles up to p99.9 are certified"},
+		{5, "5 answers, in latency worth 5 independent ones: no percentile is certified; p50 needs 11 independent ones"},
+		{130, "130 answers, in latency worth 130 independent ones: percentiles up to p95 are certified; p97 needs 219 independent ones"},
+		{6636, "6,636 answers, in latency worth 6636 independent ones: percentiles up to p99.9 are certified"},
 	} {
 		x := make([]float64, c.n)
 		for i := range x {

@@ -19,8 +19,14 @@ type marks struct {
 	front, wide, knee, best, ms bool
 	small                       unsupported
 	fewest, most                float64 // values of a run behind an unsupported percentile
-	worth                       float64 // the fewest independent ones among them
+	least                       sample  // of these, those that are worth least
 	doubted                     touched
+}
+
+// sample is so many values of a metric in a run, and how many independent ones they are worth.
+type sample struct {
+	metric   string
+	n, worth float64
 }
 
 // few remembers a percentile of too few requests.
@@ -36,10 +42,13 @@ func (m *marks) few(c *decide.CellResult, h metrics.Headline) {
 	if !m.small.keep(h.Stat, cmp.Or(planned, int64(n)), worth) {
 		return
 	}
-	if m.most == 0 {
-		m.fewest, m.worth = n, worth
+	if m.most == 0 || worth*m.least.n < m.least.worth*n {
+		m.least = sample{metrics.Series(h.Tag, ""), n, worth}
 	}
-	m.fewest, m.most, m.worth = min(m.fewest, n), max(m.most, n), min(m.worth, worth)
+	if m.most == 0 {
+		m.fewest = n
+	}
+	m.fewest, m.most = min(m.fewest, n), max(m.most, n)
 }
 
 // signs are the remarks on a cell.
@@ -125,7 +134,7 @@ func (m *marks) indicative(short bool) string {
 		return ""
 	}
 	q := percentileOf[m.small[len(m.small)-1]]
-	need := words.Grouped(decide.RequestsFor(q, m.worth, m.fewest))
+	need := words.Grouped(decide.RequestsFor(q, m.least.worth, m.least.n))
 	if short {
 		return words.And(m.small) + ": raise requests to " + need
 	}
@@ -134,17 +143,17 @@ func (m *marks) indicative(short bool) string {
 		of += " to " + words.Grouped(m.most)
 	}
 	return fmt.Sprintf("%s uncertain: %s requests a run, raise to %s%s", words.And(m.small), of, need,
-		alike(q, m.worth, m.fewest))
+		m.least.alike(q))
 }
 
 // alike says why so many requests are asked for: neighbours are alike, so that n of them
 // say as much as fewer independent ones; "" where the plain number is asked for.
-func alike(q, worth, n float64) string {
-	if decide.RequestsFor(q, worth, n) <= decide.RequestsFor(q, 0, 0) {
+func (s sample) alike(q float64) string {
+	if decide.RequestsFor(q, s.worth, s.n) <= decide.RequestsFor(q, 0, 0) {
 		return ""
 	}
-	return fmt.Sprintf(" (neighbours are alike: %s say as much as %.0f independent ones)", words.Grouped(n),
-		max(1, math.Floor(worth)))
+	return fmt.Sprintf(" (neighbours are alike: in %s %s say as much as %.0f independent ones)", s.metric,
+		words.Grouped(s.n), max(1, math.Floor(s.worth)))
 }
 
 // objectives are the two that the front is about.

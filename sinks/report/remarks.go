@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep/decide"
 )
@@ -143,5 +144,5 @@ func (c Comparison) few(all bool) string {
 	r := c.Rows[i]
 	need := decide.RequestsFor(percentileOf[r.Key.Stat], r.Effective, r.Count)
 	return fmt.Sprintf("%s is uncertain, of %.0f requests a trial: raise requests to %s%s", shortName(r), r.Count,
-		words.Grouped(need), alike(percentileOf[r.Key.Stat], r.Effective, r.Count))
+		words.Grouped(need), sample{metrics.Series(r.Key.Tag, ""), r.Count, r.Effective}.alike(percentileOf[r.Key.Stat]))
 }

@@ -105,6 +105,35 @@ open             results/demo/
 	}
 }
 
+// Between AIPerf's tables and the screen a line says what each is of; the reason for many
+// requests names the metric whose neighbours are alike.
+func TestWhatTheFiguresAreOf(t *testing.T) {
+	t.Parallel()
+	r := &Report{
+		Plan: &sweep.Plan{}, Results: &decide.Results{}, Verdict: validity.Valid, Requests: record.Counts{OK: 200},
+		FullFor: 27 * time.Second, SteadyFor: 21 * time.Second,
+		Full: &metrics.Summary{Stats: []metrics.Stat{
+			spread("time_to_first_token", "ms", 200, 41, 52, 63), spread("request_latency", "ms", 200, 364, 402, 431),
+		}},
+	}
+	r.Full.Stats[0].NEff, r.Full.Stats[1].NEff = 37, 112
+	if got := r.BesideTables(); got != "AIPerf's tables above are of the whole run; so are the figures below" {
+		t.Error(got)
+	}
+	var b strings.Builder
+	if err := r.WriteConsole(&b); err != nil || !strings.Contains(oneSpace(b.String()), "(neighbours are alike: in TTFT 200 say as much as 37 independent ones)") {
+		t.Errorf("%v:\n%s", err, &b)
+	}
+	r.Steady = r.Full
+	if got := r.BesideTables(); got != "AIPerf's tables above are of the whole run (27.0 s); the figures below are of its steady 21.0 s, without the start and the end" {
+		t.Error(got)
+	}
+	r.Full = nil
+	if got := r.BesideTables(); !strings.HasPrefix(got, "Above is AIPerf's table of each run") {
+		t.Error(got)
+	}
+}
+
 // A mark in the legend stands at a number, and INVALID with exit code 0 says why.
 func TestLegendAndAllowInvalid(t *testing.T) {
 	t.Parallel()

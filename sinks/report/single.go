@@ -143,7 +143,7 @@ func (r *Report) certainty() (said, try string) {
 		try = fmt.Sprintf("--benchmark-duration %.0f for a certain p99", math.Ceil(need/float64(n)*d.Avg))
 	}
 	if r.folded == 0 { // why so many is not to be seen
-		try += alike(0.99, latency.NEff, float64(latency.Count))
+		try += sample{metrics.Series(latency.Tag, ""), float64(latency.Count), latency.NEff}.alike(0.99)
 	}
 	return said, try
 }
@@ -186,7 +186,7 @@ func (r *Report) single(s *sheet) {
 		s.wrapped("", strings.Join(r.doubted(r.marked), " · "))
 	}
 	if !r.common.None() {
-		s.wrapped("", strings.Join(r.doubted(touched{"every figure above is " + r.common.Sentence()}), ""))
+		s.wrapped("", strings.Join(r.doubted(touched{r.common.Mark() + " every figure above is " + r.common.Sentence()}), ""))
 	}
 }
 
@@ -366,6 +366,32 @@ func (r *Report) throughput(s *sheet) {
 		return
 	}
 	s.wrapped(words.Pad("Window", labelColumn), "steady: "+steady+" of "+whole+", without the start and the end")
+}
+
+// BesideTables says what AIPerf's tables, which stand above, are of, and what the screen
+// is of: its figures are those of the steady window, where there is one.
+func (r *Report) BesideTables() string {
+	const theirs = "AIPerf's tables above are of the whole run"
+	const each = "Above is AIPerf's table of each run, over the whole of it; below the trials are taken together"
+	switch {
+	case r.Full == nil && windowOfAll(r.Results.Cells) == decide.Full:
+		return each
+	case r.Full == nil:
+		return each + ", in their steady windows"
+	case r.Steady == nil || r.SteadyFor >= r.FullFor:
+		return theirs + "; so are the figures below"
+	}
+	return fmt.Sprintf("%s (%s); the figures below are of its steady %s, without the start and the end",
+		theirs, words.Span(r.FullFor), words.Span(r.SteadyFor))
+}
+
+// windowOfAll is the window that the figures of a table are of: the steady one where some
+// cell has it.
+func windowOfAll(cells []decide.CellResult) string {
+	if slices.ContainsFunc(cells, func(c decide.CellResult) bool { return c.Headline().Window() == decide.Steady }) {
+		return decide.Steady
+	}
+	return decide.Full
 }
 
 // lengths are the mean lengths of prompts and answers.
