@@ -27,7 +27,11 @@ func (r *Report) bestSentences(short bool) (out []string) {
 		return r.bestBeside(best)
 	}
 	questions, of := r.questions()
-	for _, q := range questions {
+	for i, q := range questions {
+		shown := slices.ContainsFunc(of[q], func(b decide.Best) bool { return b.Shown || b.Tie })
+		if i > 0 && r.folded == mostFolds && !shown { // a second question without an answer
+			continue
+		}
 		if short || long(q, of[q]) {
 			out = append(out, shortBest(q, of[q]))
 		} else {

@@ -34,8 +34,13 @@ func (r *Report) gatesSentence(short bool) string {
 	}
 	all := r.Results.GatesHeld + r.Results.GatesMissed
 	missed, yet, never, judged, taken := 0, 0, 0, 0, 0
+	few, uncertain := 0, unsupported{} // of those that passed
 	for i := range r.Results.Cells {
 		for _, g := range r.Results.Cells[i].Gates {
+			if g.State == decide.Held && g.Few != "" {
+				few++
+				uncertain.add(g.Few)
+			}
 			switch {
 			case g.State == decide.Missed:
 				missed++
@@ -56,6 +61,12 @@ func (r *Report) gatesSentence(short bool) string {
 		}
 	}
 	said := fmt.Sprintf("%d of %d passed", all-missed-yet-never, all)
+	switch {
+	case few > 0 && few == all-missed-yet-never:
+		said += ", by an uncertain " + words.And(uncertain)
+	case few > 0:
+		said += fmt.Sprintf(" (%d by an uncertain %s)", few, words.And(uncertain))
+	}
 	if missed > 0 && yet+never > 0 { // without, the rest are missed
 		said += fmt.Sprintf(", %d missed", missed)
 	}

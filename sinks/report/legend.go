@@ -90,7 +90,7 @@ func (r *Report) legend(s *sheet, t *grid, m *marks) {
 		parts = append(parts, "times in ms")
 	}
 	if m.front && !most {
-		parts = append(parts, "* no row is better in both "+r.objectives())
+		parts = append(parts, "* no row is better in both "+r.objectives()+r.withoutStar())
 	}
 	if m.knee && !most {
 		parts = append(parts, "knee: more load adds latency")
@@ -154,6 +154,26 @@ func (s sample) alike(q float64) string {
 	}
 	return fmt.Sprintf(" (neighbours are alike: in %s %s say as much as %.0f independent ones)", s.metric,
 		words.Grouped(s.n), max(1, math.Floor(s.worth)))
+}
+
+// withoutStar says what a row without a star is: shown to be worse in both, or not known.
+func (r *Report) withoutStar() string {
+	worse, open := 0, 0
+	for i := range r.Results.Cells {
+		switch r.Results.Cells[i].Front {
+		case decide.Dominated:
+			worse++
+		case decide.Open:
+			open++
+		}
+	}
+	switch {
+	case open == 0:
+		return ""
+	case worse == 0:
+		return " (not known of the others)"
+	}
+	return " (not known of " + words.Count(open, "other") + ")"
 }
 
 // objectives are the two that the front is about.

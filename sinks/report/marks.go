@@ -19,11 +19,16 @@ func (u *unsupported) keep(stat string, planned int64, worth float64) bool {
 	if _, ok := percentileOf[stat]; !ok || decide.Certain(percentileOf[stat], planned, worth) {
 		return false
 	}
+	u.add(stat)
+	return true
+}
+
+// add keeps a percentile once, in its place.
+func (u *unsupported) add(stat string) {
 	if !slices.Contains(*u, stat) {
 		*u = append(*u, stat)
 		slices.SortFunc(*u, func(a, b string) int { return cmp.Compare(percentileOf[a], percentileOf[b]) })
 	}
-	return true
 }
 
 // touched collects what the legend of the marks says.

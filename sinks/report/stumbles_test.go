@@ -288,3 +288,66 @@ func TestABusyMachinesMatrixIsFolded(t *testing.T) {
 		}
 	}
 }
+
+// A row without a star is worse in both objectives, or nobody knows: the legend tells which.
+func TestWithoutAStar(t *testing.T) {
+	t.Parallel()
+	const front, worse, open = decide.OnFront, decide.Dominated, decide.Open
+	for _, c := range []struct {
+		marks []decide.Mark
+		want  string
+	}{
+		{[]decide.Mark{front, worse, worse}, "* no row is better in both throughput and latency"},
+		{[]decide.Mark{front, open, open}, "* no row is better in both throughput and latency (not known of the others)"},
+		{[]decide.Mark{front, worse, open}, "* no row is better in both throughput and latency (not known of 1 other)"},
+		{[]decide.Mark{front, worse, open, open}, "* no row is better in both throughput and latency (not known of 2 others)"},
+	} {
+		r := &Report{Plan: &sweep.Plan{}, Results: &decide.Results{}}
+		for _, m := range c.marks {
+			r.Results.Cells = append(r.Results.Cells, decide.CellResult{Front: m})
+		}
+		s := newSheet(120)
+		r.legend(s, &grid{}, &marks{front: true})
+		if got := strings.TrimSpace(s.String()); got != c.want {
+			t.Errorf("%v: %q, want %q", c.marks, got, c.want)
+		}
+	}
+}
+
+// A gate that passed by a percentile of too few requests says so, folded or not.
+func TestGatesByUncertainPercentiles(t *testing.T) {
+	t.Parallel()
+	held := func(few string) decide.GateOutcome {
+		return decide.GateOutcome{State: decide.Held, Held: true, Few: few}
+	}
+	for _, c := range []struct {
+		gates []decide.GateOutcome
+		want  string
+	}{
+		{[]decide.GateOutcome{held(""), held("")}, "2 of 2 passed"},
+		{[]decide.GateOutcome{held("p99"), held("p99")}, "2 of 2 passed, by an uncertain p99"},
+		{[]decide.GateOutcome{held("p99"), held("")}, "2 of 2 passed (1 by an uncertain p99)"},
+		{
+			[]decide.GateOutcome{held("p99"), held("p90"), {State: decide.Missed, Few: "p99"}},
+			"2 of 3 passed, by an uncertain p90 and p99",
+		},
+	} {
+		r := &Report{
+			Plan:     &sweep.Plan{Gates: make([]sweep.Gate, len(c.gates))},
+			Results:  &decide.Results{Cells: []decide.CellResult{{Gates: c.gates}}},
+			Requests: record.Counts{Failed: 1},
+		}
+		for _, g := range c.gates {
+			if g.Held {
+				r.Results.GatesHeld++
+			} else {
+				r.Results.GatesMissed++
+			}
+		}
+		for _, short := range []bool{false, true} {
+			if got := r.gatesSentence(short); got != c.want {
+				t.Errorf("%+v: %q, want %q", c.gates, got, c.want)
+			}
+		}
+	}
+}

@@ -503,9 +503,10 @@ func judgedShare(t *testing.T, trials int, good func(trial int) float64) (decide
 func TestUncertainPercentilesAreAskedAbout(t *testing.T) {
 	t.Parallel()
 	for worth, question := range map[float64]string{
-		150: "Best latency (TTFT p90)", 30: "Best latency (TTFT p90, uncertain)",
+		150: "Best latency (TTFT p90) without limits", 30: "Best latency (TTFT p90, uncertain) without limits",
 	} {
 		d := loads(3)
+		d.Head.Gates = []string{"time_to_first_token.p90 < 1000"}
 		d.Phases = []schema.Phase{{Type: "concurrency", Requests: 200}}
 		p := expand(t, d)
 		outcomes := measure(p, .001, tokens, ttft)
@@ -518,9 +519,19 @@ func TestUncertainPercentilesAreAskedAbout(t *testing.T) {
 				st.P90 = st.P50
 			}
 		}
-		best := decide.Aggregate(p, outcomes).Best
+		r := decide.Aggregate(p, outcomes)
+		best := r.Best
 		if got := best[len(best)-1].Question(); got != question {
 			t.Errorf("200 requests worth %g: %q, want %q", worth, got, question)
+		}
+		for i, c := range r.Cells {
+			want := ""
+			if i == 1 && worth < 64 {
+				want = "p90"
+			}
+			if got := c.Gates[0].Few; got != want {
+				t.Errorf("200 requests worth %g: the gate of cell %d rests on an uncertain %q, want %q", worth, i, got, want)
+			}
 		}
 	}
 }

@@ -16,27 +16,31 @@ import (
 
 // Best is the answer to "which cell is best at this work", or why there is none.
 type Best struct {
-	Objective Objective
-	Limits    bool          // among the cells that keep their SLOs and gates
-	Work      string        // what was asked of the cells that are ranked: "isl 64"; "" where all were asked the same
-	Cell      *CellResult   // with the best value; nil when no cell qualifies
-	RunnerUp  *CellResult   // nil when it is alone
-	Shown     bool          // it beats every other cell
-	MayBe     []*CellResult // the cells that may be best: no other is shown better
-	Tie       bool          // those of MayBe are shown to be equal
-	Doubtful  bool          // no cell is ranked, because the values of those that may be best are in doubt
-	Trials    Trials        // how many would show it, if the cells differ as it seems
-	Said      string        // the answer: "concurrency 8 (400 tok/s), 8.11 % more than concurrency 4"
-	Top       string        // the load axis on which no more was tested, in words: "concurrency"; "" where more was
-	Lead      string        // of one that is shown, beside no doubt: "concurrency 8 (400 tok/s)"
-	Choice    string        // the lowest load that gives as much, in words; "" where the answer is that already
+	Objective  Objective
+	Limits     bool          // among the cells that keep their SLOs and gates
+	Regardless bool          // among all cells, of a plan that has SLOs or gates
+	Work       string        // what was asked of the cells that are ranked: "isl 64"; "" where all were asked the same
+	Cell       *CellResult   // with the best value; nil when no cell qualifies
+	RunnerUp   *CellResult   // nil when it is alone
+	Shown      bool          // it beats every other cell
+	MayBe      []*CellResult // the cells that may be best: no other is shown better
+	Tie        bool          // those of MayBe are shown to be equal
+	Doubtful   bool          // no cell is ranked, because the values of those that may be best are in doubt
+	Trials     Trials        // how many would show it, if the cells differ as it seems
+	Said       string        // the answer: "concurrency 8 (400 tok/s), 8.11 % more than concurrency 4"
+	Top        string        // the load axis on which no more was tested, in words: "concurrency"; "" where more was
+	Lead       string        // of one that is shown, beside no doubt: "concurrency 8 (400 tok/s)"
+	Choice     string        // the lowest load that gives as much, in words; "" where the answer is that already
 }
 
 // Question is what is answered: "Best throughput", "Best throughput within the limits".
 func (b Best) Question() string {
 	question := "Best " + b.Objective.called()
-	if b.Limits {
-		question += " within the limits"
+	switch {
+	case b.Limits:
+		return question + " within the limits"
+	case b.Regardless:
+		return question + WithoutLimits
 	}
 	return question
 }
@@ -189,6 +193,7 @@ func (r *Results) findBest(p *sweep.Plan) {
 			doubtful := inDoubt(o, measured, all)
 			b := rank(o, ranked, doubtful, bestAlpha/float64(len(r.Objectives)*len(parts)))
 			b.Top, b.Choice = r.top(p, b), choice(p, b, ranked)
+			b.Regardless = limited
 			if b.Work = work; b.Shown && len(hiding(doubtful)) == 0 {
 				b.Cell.BestFor = append(b.Cell.BestFor, o.Name)
 			}

@@ -25,6 +25,7 @@ type GateOutcome struct {
 
 	Trials      Trials // how many decide it, of one that is UNDECIDED
 	Undecidable bool   // UNDECIDED, and more trials do not decide it: Note, or Text, says why
+	Few         string // the percentile that it rests on, of too few requests to be certain; "" for none
 	Unusable    bool   // Undecidable, for every run's value is invalid: neither held nor missed
 }
 
@@ -81,6 +82,11 @@ func (g *Gate) judge(c *CellResult) GateOutcome {
 		return out
 	}
 	out.Held, out.State = held, stateOf(held)
+	for _, k := range g.refs {
+		if few([]*CellResult{c}, windowOf([]*CellResult{c}), k) {
+			out.Few = k.Stat
+		}
+	}
 	switch all, none := at.corners(1); {
 	case len(g.refs) == 0:
 	case c.Trials == 1 || c.Trials < stats.FewestTrials && at.without():
