@@ -2,11 +2,14 @@ package glossary
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/sweep/decide"
 )
 
 // Every word there is says what it means; nothing is left empty.
@@ -62,6 +65,24 @@ func TestShortFormsAndMistakes(t *testing.T) {
 			t.Errorf("%s %s: %v, %v", c.kind, c.name, entries, err)
 		case c.first == "" && !strings.Contains(hint(err), c.hint):
 			t.Errorf("%s %s: %v, want a hint at %s", c.kind, c.name, err, c.hint)
+		}
+	}
+}
+
+// The page on comparisons says the levels that are computed with.
+func TestThePageSaysTheLevels(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/compare.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, equal := fmt.Sprintf("%.0f %%", 100*decide.CompareLevel), fmt.Sprintf("%.0f %%", 100*decide.EqualLevel)
+	for _, said := range []string{
+		"the " + equal + " interval, which is narrower than the one shown", "the one-sided " + all + " bound of harm",
+		"The intervals of all primary metrics together have " + all,
+	} {
+		if !strings.Contains(string(page), said) {
+			t.Errorf("docs/compare.md does not say %q", said)
 		}
 	}
 }

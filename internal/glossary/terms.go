@@ -1,11 +1,13 @@
 package glossary
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/suggest"
 	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
 )
 
 // term is a word that screens, pages or messages use in a meaning of their own.
@@ -23,15 +25,22 @@ var terms = []term{
 		"backlog", nil, "Requests that wait because they arrive faster than the server answers; latencies then grow for as long as the run lasts.",
 		[]string{"request-rate"},
 	},
-	{"best", nil, "The cell that leads in an objective, such as throughput, among those that keep the limits and do the same work.", []string{"goodput"}},
 	{
-		"better", nil, "An outcome of a comparison: the interval of the change excludes 0, and the change is an improvement beyond the margin.",
+		"best",
+		[]string{"without limits", "without gates"},
+		"The cell that leads in an objective, such as throughput, among those that keep the limits and gates and do the same work; without limits: among all cells.",
+		[]string{"goodput"},
+	},
+	{
+		"better",
+		[]string{"✓"},
+		"An outcome of a comparison: the interval of the change excludes 0, and the change is an improvement beyond the margin.",
 		[]string{"num-profile-runs"},
 	},
 	{
 		"block",
-		[]string{"blocks", "paired", "pairs"},
-		"All cells of one trial. They send the same lengths at the same times, so that cells are compared in pairs.",
+		[]string{"blocks", "paired", "not paired", "pairs"},
+		"All cells of one trial. They send the same lengths at the same times, so that cells are compared in pairs. Trials of two directories are not paired.",
 		[]string{"num-profile-runs"},
 	},
 	{"candidate", []string{"baseline"}, "The system that is compared with the baseline.", nil},
@@ -43,8 +52,8 @@ var terms = []term{
 	},
 	{
 		"certified",
-		[]string{"certain", "uncertain", "indicative", "percentile", "?"},
-		"A percentile with enough requests for a 95 % interval; with fewer it is uncertain. As a rule " +
+		[]string{"certain", "uncertain", "indicative", "percentile"},
+		"A percentile with enough requests for a 95 % interval; with fewer it is uncertain, and a line of the screen names it. As a rule " +
 			sweep.Takes() + "; more where requests that follow each other are alike.",
 		[]string{"num-requests"},
 	},
@@ -59,8 +68,9 @@ var terms = []term{
 	},
 	{
 		"confidence interval",
-		[]string{"interval", "ci", "±"},
-		"The range that holds the true value in 95 of 100 repeated experiments; it is computed over trials.",
+		[]string{"interval", "ci", "±", "[ ]", "± wide", "too few trials"},
+		fmt.Sprintf("The range that holds the true value in 95 of 100 repeated experiments, computed over trials: mean ± half of it, or [lower end, upper end]. "+
+			"In a comparison all primary metrics together have %.0f %%, so that each one has more. ± wide: its ends are more than a factor of ten apart, for want of trials.", 100*decide.CompareLevel),
 		[]string{"confidence-level", "num-profile-runs"},
 	},
 	{
@@ -69,11 +79,11 @@ var terms = []term{
 		"A request that was still open when its phase ended. It lasted at least until then.",
 		[]string{"benchmark-grace-period"},
 	},
-	{"degraded", nil, "A verdict: some numbers are wrong by more than 2 %, or the server did something else than was asked. Marks (~ and !) say which; all others hold.", nil},
+	{"degraded", nil, "A verdict: some numbers are wrong by more than 2 %, or the server did something else than was asked. Marks (~ and !) say which, or a line below the table that all are; all others hold.", nil},
 	{
 		"dominated",
 		[]string{"front", "pareto", "*"},
-		"A cell is dominated when another one is shown to be better in both throughput and latency. The others form the Pareto front (*).", nil,
+		"A cell is dominated when another one is shown to be better in both throughput and latency. The others may form the Pareto front: * stands where that is shown, and the legend says of how many rows it is not known.", nil,
 	},
 	{
 		"doubtful",
@@ -83,10 +93,15 @@ var terms = []term{
 	{"drift", nil, "A slow change of the server or the machine over the trials of an experiment.", nil},
 	{
 		"equivalent",
-		[]string{"same", "="},
-		"An outcome of a comparison: the 90 % interval of the change lies within the margin on both sides: a larger change is ruled out in both directions.", nil,
+		[]string{"same", "equal within", "="},
+		fmt.Sprintf("An outcome of a comparison: the %.0f %% interval of the change, which is narrower than the one shown, lies within the margin on both sides: a larger change is ruled out in both directions.", 100*decide.EqualLevel), nil,
 	},
 	{"failed", nil, "A verdict: nothing was measured, because no request was sent or every one failed.", nil},
+	{
+		"failures as ∞",
+		[]string{"error-adjusted", "adjusted", "∞"},
+		"A latency of all requests in which one that failed never ended (∞), so that a server which answers quickly and often fails does not look fast. From schedule, a request that was cut off or never sent counts so, too.", nil,
+	},
 	{"flip", []string{"flips"}, "The step that brings one server from one state to another between runs, by an HTTP call or a command.", nil},
 	{
 		"from schedule",
@@ -96,13 +111,13 @@ var terms = []term{
 	{
 		"gate",
 		[]string{"gates", "held", "missed"},
-		"A condition that every cell must meet, such as error_rate == 0. A missed gate ends the program with 3.",
+		"A condition on the figures of every cell, such as error_rate == 0. A missed gate (✗) ends the program with 3. What every single request must keep is a limit.",
 		[]string{"gate", "gates-undecided"},
 	},
 	{
 		"good",
-		[]string{"slo", "slos"},
-		"A request that succeeds and meets every limit of slos (--goodput).",
+		[]string{"slo", "slos", "limit", "limits", "goodput %"},
+		"A request that succeeds and meets every limit of slos (--goodput). A cell keeps the limits when 99 % of its requests are good. A condition on a figure of the cell is a gate.",
 		[]string{"goodput"},
 	},
 	{
@@ -123,6 +138,7 @@ var terms = []term{
 		"A verdict on a run whose numbers are wrong through this program; as a mark (!), one number that is wrong by more than 10 % and not used.",
 		[]string{"allow-invalid"},
 	},
+	{"knee", nil, "The load from which on more of it hardly gives more throughput, and adds latency.", []string{"concurrency", "request-rate"}},
 	{
 		"lag",
 		[]string{"late", "late sending"},
@@ -137,15 +153,21 @@ var terms = []term{
 		[]string{"url"},
 	},
 	{
+		"no value",
+		[]string{"–"},
+		"Stands where there is no figure: it was not measured, or is of the few requests that did not fail.", nil,
+	},
+	{
 		"not worse",
 		[]string{"harmless"},
-		"An outcome of a comparison: harm beyond the margin is ruled out; whether the candidate is better is open.",
+		fmt.Sprintf("An outcome of a comparison: harm beyond the margin is ruled out (%.0f %%, one-sided); whether the candidate is better is open.", 100*decide.CompareLevel),
 		[]string{"num-profile-runs"},
 	},
 	{
 		"open loop", nil, "A load that sends requests at planned times, whether or not earlier ones were answered.",
 		[]string{"request-rate", "arrival-pattern"},
 	},
+	{"partial", nil, "The plan was stopped before its end; aiperf run --resume measures the rest.", nil},
 	{
 		"phase",
 		[]string{"phases"},
@@ -153,8 +175,24 @@ var terms = []term{
 		[]string{"warmup-duration", "benchmark-duration"},
 	},
 	{
+		"points",
+		[]string{"percentage points"},
+		"The change of a share, such as errors, in hundredths of all requests: from 1 % to 3 % is +2 points.", nil,
+	},
+	{
+		"power",
+		[]string{"80 % power", "smallest change this test finds"},
+		"How often a comparison finds a change that is there. The smallest change that it finds is found four times in five; a smaller one is found by luck.",
+		[]string{"num-profile-runs"},
+	},
+	{
+		"primary metric",
+		[]string{"primary", "primary metrics"},
+		"A metric that decides a comparison: by default throughput (of a closed loop), TTFT, ITL and the share of good requests. All others are only shown; --metric names others.", nil,
+	},
+	{
 		"scheduling delay",
-		[]string{"run delay"},
+		[]string{"run delay", "run_delay"},
 		"Time for which this program was ready to run and had no CPU, because something else used it.", nil,
 	},
 	{"sentinel", nil, "The first cell, measured again at the start, in the middle and at the end, to show whether the server changed.", nil},
@@ -192,13 +230,15 @@ var terms = []term{
 	},
 	{
 		"undecided",
-		[]string{"?"},
-		"The interval allows both answers, as in a comparison (exit code 4) or at a gate; more trials or more requests make it narrower.",
+		[]string{"?", "not decided yet", "no decision", "cannot be decided", "cannot be judged", "open"},
+		"The interval allows both answers, as in a comparison (exit code 4) or at a gate, marked ?. More trials or more requests make it narrower, unless the number itself is in doubt: then it cannot be decided.",
 		[]string{"num-profile-runs", "gates-undecided"},
 	},
-	{"valid", []string{"verdict"}, "A verdict: the reported numbers are the server's.", nil},
+	{"valid", []string{"verdict", "all else holds"}, "A verdict: the reported numbers are the server's.", nil},
 	{
-		"worse", nil, "An outcome of a comparison (exit code 3): the interval of the change excludes 0, and the change is a loss beyond the margin.",
+		"worse",
+		[]string{"✗", "slower"},
+		"An outcome of a comparison (exit code 3): the interval of the change excludes 0, and the change is a loss beyond the margin.",
 		[]string{"num-profile-runs"},
 	},
 }

@@ -58,7 +58,8 @@ func extent(rows []decide.Row, o decide.Verdict) string {
 		func(r decide.Row) bool { return remark(r) != remark(rows[0]) })):
 		said := remark(rows[0])
 		if r := rows[0]; len(rows) == 1 && !r.Harmless && r.Note == "" && !math.IsNaN(r.Change) {
-			said += " (" + rounded(r.Change) + " %)"
+			point, _, _, unit := shownChange(r)
+			said += " (" + rounded(point) + unit + ")"
 		}
 		return said
 	case o == decide.Unclear:
@@ -66,20 +67,21 @@ func extent(rows []decide.Row, o decide.Verdict) string {
 	case len(rows) == 1:
 		return cmp.Or(change(rows[0]), "from "+value(rows[0], rows[0].Base)+" to "+value(rows[0], rows[0].Candidate))
 	}
-	low, high := math.Inf(1), math.Inf(-1)
+	low, high, unit := math.Inf(1), math.Inf(-1), ""
 	for _, r := range rows {
-		if math.IsNaN(r.Change) {
+		point, _, _, in := shownChange(r)
+		if unit = in; math.IsNaN(point) {
 			return strings.ToLower(string(o))
 		}
-		low, high = min(low, r.Change), max(high, r.Change)
+		low, high = min(low, point), max(high, point)
 	}
 	if low < 0 && high < 0 { // the smaller one first
 		low, high = high, low
 	}
 	if a, b := rounded(low), rounded(high); a != b {
-		return a + " to " + b + " %"
+		return a + " to " + b + unit
 	}
-	return rounded(low) + " %"
+	return rounded(low) + unit
 }
 
 // rounded is a relative change in whole per cent, below 2 % with a digit behind the

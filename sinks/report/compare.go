@@ -67,14 +67,14 @@ func (c Comparison) load() string {
 }
 
 // table is a block per cell with a row per metric, and the remarks on them. more is where
-// the rows are that decide nothing; "" shows them. short leaves out what the intervals
-// hold.
+// the rows are that decide nothing; "" shows them. Those that are WORSE or BETTER all the
+// same are never left out, but where the screen is short: there a remark names them. short
+// leaves out what the intervals hold.
 func (c Comparison) table(s *sheet, more string, short bool) {
-	hidden, all := 0, more == ""
-	var rows []decide.Row
+	var rows, hidden []decide.Row
 	for _, r := range c.all() {
-		if !all && !r.Primary && r.Cell != togetherName {
-			hidden++
+		if more != "" && !r.Primary && r.Cell != togetherName && (short || !decided(r)) {
+			hidden = append(hidden, r)
 			continue
 		}
 		rows = append(rows, r)
@@ -95,6 +95,9 @@ func (c Comparison) table(s *sheet, more string, short bool) {
 		s.wrapped("", line)
 	}
 }
+
+// decided tells whether a row is shown to have changed beyond the margin.
+func decided(r decide.Row) bool { return r.Outcome == decide.Worse || r.Outcome == decide.Better }
 
 // How many columns the name of a side takes at most, and at least where others need room.
 const (
@@ -164,7 +167,7 @@ func (c Comparison) WriteMarkdown(w io.Writer) error {
 			value(r, r.Candidate), change(r), chance(r.P), cellText(said))
 	}
 	b.WriteByte('\n')
-	for _, line := range c.remarks(0, "", false) {
+	for _, line := range c.remarks(nil, "", false) {
 		fmt.Fprintf(&b, "- %s\n", cellText(line))
 	}
 	_, err := io.WriteString(w, b.String())

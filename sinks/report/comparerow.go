@@ -41,7 +41,7 @@ func value(r decide.Row, v float64) string {
 		return words.Number(100*v) + " %"
 	}
 	if math.IsInf(v, 1) {
-		return "∞"
+		return endlessMark
 	}
 	return words.Number(v)
 }
@@ -50,22 +50,40 @@ func value(r decide.Row, v float64) string {
 func changed(r decide.Row) bool { return !math.IsNaN(r.Low) && (r.Low > 0 || r.High < 0) }
 
 // change is the point with its interval: +10.0 % [9.5, 10.6]. A narrow interval
-// gets more digits; one that has no width in them is left out.
+// gets more digits; one that has no width in them is left out. What cannot be decided has
+// a size all the same, where both sides have a value.
 func change(r decide.Row) string {
+	point, low, high, unit := shownChange(r)
 	switch {
-	case math.IsNaN(r.Change):
+	case r.Undecidable && math.IsNaN(point) && r.Base > 0 && r.Candidate > 0 && !math.IsInf(r.Base+r.Candidate, 1):
+		return signed(r.Candidate/r.Base-1, 0) + " %"
+	case math.IsNaN(point):
 		return ""
-	case math.IsNaN(r.Low):
-		return signed(r.Change, 0) + " %"
+	case math.IsNaN(low):
+		return signed(point, 0) + unit
 	case tooFew(r):
-		return signed(r.Change, 0) + " % " + wideMark
+		return signed(point, 0) + unit + " " + wideMark
 	}
 	for more := range 3 {
-		if low, high := signed(r.Low, more), signed(r.High, more); low != high {
-			return fmt.Sprintf("%s %% [%s, %s]", signed(r.Change, more), low, high)
+		if low, high := signed(low, more), signed(high, more); low != high {
+			return fmt.Sprintf("%s%s [%s, %s]", signed(point, more), unit, low, high)
 		}
 	}
-	return signed(r.Change, 0) + " %"
+	return signed(point, 0) + unit
+}
+
+// shownChange is the change of a row as people read it, in hundredths: of a share, which is
+// compared by what is good of the whole, the points by which the share itself changed.
+func shownChange(r decide.Row) (point, low, high float64, unit string) {
+	m, ok := metrics.Lookup(r.Key.Tag)
+	if !ok || m.Over != metrics.Share || r.Key.Stat != "avg" || m.Full() != 1 || math.IsNaN(r.Base) {
+		return r.Change, r.Low, r.High, " %"
+	}
+	if m.LargerIsBetter {
+		return r.Base * r.Change, r.Base * r.Low, r.Base * r.High, " points"
+	}
+	left := r.Base - 1 // less errors is more that is good
+	return left * r.Change, left * r.High, left * r.Low, " points"
 }
 
 // tooFew tells whether the interval of a change is wider than a factor of ten: it says
@@ -109,7 +127,7 @@ func remark(r decide.Row) string {
 	case r.Harmless && r.Gain():
 		return "better, but under " + margin
 	case r.Harmless:
-		return "not worse (95 % sure)" // one-sided, which the interval beside it is not
+		return fmt.Sprintf("not worse (%.0f %% sure)", 100*decide.CompareLevel) // one-sided, which the interval beside it is not
 	}
 	return "not decided yet"
 }

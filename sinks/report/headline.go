@@ -24,7 +24,8 @@ func (c Comparison) Headline() string {
 	switch {
 	case o == decide.Worse && slices.ContainsFunc(c.Primary(), is(decide.Better)):
 		said = fmt.Sprintf("%s is worse than %s in %s, better in %s", a, b,
-			c.metrics(is(decide.Worse))+c.inCells(is(decide.Worse)), c.metrics(is(decide.Better))+c.inCells(is(decide.Better)))
+			c.metrics(is(decide.Worse))+c.inCells(is(decide.Worse)),
+			c.metrics(is(decide.Better))+c.inCells(is(decide.Better)))
 	case o == decide.Worse || o == decide.Better:
 		said = fmt.Sprintf("%s is %s than %s%s", a, c.comparative(is(o), o), b, c.inCells(is(o)))
 		if certain := c.certain(is(o)); !slices.ContainsFunc(c.Primary(), certain) {

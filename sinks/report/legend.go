@@ -58,7 +58,7 @@ func (r *Report) signs(c *decide.CellResult, legend *marks) string {
 	}
 	var signs []string
 	if c.Front == decide.OnFront {
-		signs, legend.front = append(signs, "*"), true
+		signs, legend.front = append(signs, starMark), true
 	}
 	if len(r.Results.Objectives) > 0 && slices.Contains(c.BestFor, r.Results.Objectives[0].Name) {
 		signs, legend.best = append(signs, "best"), true
@@ -90,13 +90,13 @@ func (r *Report) legend(s *sheet, t *grid, m *marks) {
 		parts = append(parts, "times in ms")
 	}
 	if m.front && !most {
-		parts = append(parts, "* no row is better in both "+r.objectives()+r.withoutStar())
+		parts = append(parts, starMark+" no row is better in both "+r.objectives()+r.withoutStar())
 	}
 	if m.knee && !most {
 		parts = append(parts, "knee: more load adds latency")
 	}
 	if m.wide {
-		parts = append(parts, wideMark+" too few trials: raise num_runs (--num-profile-runs)")
+		parts = append(parts, wideMark+": too few trials, raise num_runs (--num-profile-runs)")
 	}
 	doubted := r.doubted(m.doubted)
 	if r.folded > 0 && len(doubted) > 0 && strings.Contains(doubted[len(doubted)-1], ":") { // it takes a line

@@ -75,3 +75,24 @@ func (r *Report) sign(t validity.Taint) string {
 	}
 	return ""
 }
+
+// Marks are the signs that screens print at numbers and rows, each of which aiperf help
+// explains.
+func Marks() []string {
+	marks := []string{validity.DoubtMark, validity.InvalidMark, starMark, endlessMark, noneMark, "±", wideMark, "[ ]"}
+	for _, m := range outcomeMarks {
+		marks = append(marks, m)
+	}
+	for _, m := range gateMarks {
+		marks = append(marks, m)
+	}
+	slices.Sort(marks)
+	return slices.Compact(marks)
+}
+
+// Signs of rows and numbers.
+const (
+	starMark    = "*" // no row is better in both objectives
+	endlessMark = "∞" // of requests that never ended
+	noneMark    = "–" // no figure
+)

@@ -152,6 +152,9 @@ func (r *Report) pairs(c *decide.Comparison, cols []metrics.Headline, width int)
 // withoutBounds are the figures of a cell with the interval of the first one only.
 func withoutBounds(values []string) []string {
 	for i := range values {
+		if strings.Contains(values[i], wideMark) {
+			continue
+		}
 		if at := strings.IndexAny(values[i], "±["); i > 0 && at > 0 {
 			_, mark, _ := strings.Cut(values[i], "]")
 			if strings.Contains(values[i], "±") {
@@ -167,7 +170,7 @@ func withoutBounds(values []string) []string {
 func (r *Report) sentinel(s *sheet) {
 	var medians []string
 	for _, o := range r.Results.Sentinel {
-		median := "–"
+		median := noneMark
 		if o.Err == "" && len(o.Summaries) > 0 {
 			if st, ok := o.Summaries[0].Get(metrics.RequestLatency); ok {
 				median = words.Millis(st.P50)
@@ -188,7 +191,7 @@ func (r *Report) values(cols []metrics.Headline, legend *marks) [][]string {
 		key := decide.Key{Tag: m.Tag, Stat: m.Stat}
 		for i := range r.Results.Cells {
 			c := &r.Results.Cells[i]
-			text := "–"
+			text := noneMark
 			if e, ok := c.Headline().Get(key); ok && c.Trials > 0 {
 				if q, ok := percentileOf[m.Stat]; !ok || !failed(c) ||
 					stats.Certified(q, c.Headline().Effective(m.Tag)) {

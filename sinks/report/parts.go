@@ -61,7 +61,7 @@ func partNames(of []metrics.Part) (names []string) {
 
 // partRow is a line about one target or model.
 func partRow(name string, p metrics.Part) []string {
-	const none = "–"
+	const none = noneMark
 	count := func(tag string) string {
 		if s, ok := p.Full(tag); ok {
 			return words.Whole(int64(s.Avg))

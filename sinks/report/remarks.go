@@ -25,17 +25,16 @@ func (c Comparison) basis() string {
 	if !c.Paired {
 		how = "not paired (only trials of one experiment are): Welch's test on logarithms"
 	}
-	return fmt.Sprintf("%s a cell, %s; 95 %% over %s together", words.Count(c.Trials, "trial"),
-		how, words.Count(c.Compared, "primary metric"))
+	return fmt.Sprintf("%s a cell, %s; %.0f %% over %s together", words.Count(c.Trials, "trial"),
+		how, 100*decide.CompareLevel, words.Count(c.Compared, "primary metric"))
 }
 
 // remarks say what is not shown, how small a change the test finds, and what would
-// decide what is open. hidden is how many rows are left out, and more where they are; ""
-// that none is.
-func (c Comparison) remarks(hidden int, more string, short bool) []string {
+// decide what is open. hidden are the rows that are left out, and more is where they are.
+func (c Comparison) remarks(hidden []decide.Row, more string, short bool) []string {
 	var first []string
-	if hidden > 0 {
-		first = append(first, words.Count(hidden, "more row")+" "+more)
+	if len(hidden) > 0 {
+		first = append(first, words.Count(len(hidden), "more row")+changedAmong(hidden)+" "+more)
 	}
 	if line := c.levels(); line != "" && !short {
 		first = append(first, line)
@@ -79,13 +78,36 @@ func (c Comparison) remarks(hidden int, more string, short bool) []string {
 	return out
 }
 
-// levels are what the intervals of the rows that decide hold; "equal" asks for 90 %.
+// changedAmong names those of some rows that are WORSE or BETTER: " (WORSE in req/s)".
+func changedAmong(rows []decide.Row) string {
+	var parts []string
+	for _, o := range []decide.Verdict{decide.Worse, decide.Better} {
+		var names []string
+		for _, r := range rows {
+			if name := shortName(r); r.Outcome == o && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		if len(names) > 0 {
+			parts = append(parts, string(o)+" in "+some(names, maxChanges))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// levels are what the intervals of the rows that decide hold; "=" asks for less.
 func (c Comparison) levels() string {
 	for _, r := range c.Primary() {
 		if !math.IsNaN(r.Low) && r.Level > 0 {
 			said := fmt.Sprintf("[ ] %.4g %% interval", 100*r.Level)
 			if c.Compared > 1 {
-				said += fmt.Sprintf(", 95 %% over all %d metrics", c.Compared)
+				said += fmt.Sprintf(" (%.0f %% over all %d metrics)", 100*decide.CompareLevel, c.Compared)
+			}
+			if slices.ContainsFunc(c.Primary(), func(r decide.Row) bool { return r.Outcome == decide.Equivalent }) {
+				said += fmt.Sprintf(", = by the %.0f %% one", 100*decide.EqualLevel)
 			}
 			return said
 		}
@@ -143,6 +165,7 @@ func (c Comparison) few(all bool) string {
 	}
 	r := c.Rows[i]
 	need := decide.RequestsFor(percentileOf[r.Key.Stat], r.Effective, r.Count)
+	of := sample{metrics.Series(r.Key.Tag, ""), r.Count, r.Effective}
 	return fmt.Sprintf("%s is uncertain, of %.0f requests a trial: raise requests to %s%s", shortName(r), r.Count,
-		words.Grouped(need), sample{metrics.Series(r.Key.Tag, ""), r.Count, r.Effective}.alike(percentileOf[r.Key.Stat]))
+		words.Grouped(need), of.alike(percentileOf[r.Key.Stat]))
 }

@@ -224,7 +224,7 @@ func (r *Report) probes(s *sheet) {
 	}, left: 0}
 	loads := r.nearLimit()
 	for _, l := range loads {
-		row := []string{load(l.Load), fmt.Sprint(l.Runs), "–", "", "", "", "", string(l.State)}
+		row := []string{load(l.Load), fmt.Sprint(l.Runs), noneMark, "", "", "", "", string(l.State)}
 		if i := slices.IndexFunc(a.Curve.Points, func(p search.Point) bool { return p.Load == l.Load }); i >= 0 {
 			p := a.Curve.Points[i]
 			for k, v := range map[int]float64{5: p.Rate, 6: p.Latency} {

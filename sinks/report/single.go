@@ -167,7 +167,7 @@ func (r *Report) single(s *sheet) {
 		}
 		line := r.distribution(x.name, st)
 		r.endless = r.endless || slices.ContainsFunc(line.values[:],
-			func(v string) bool { return strings.HasPrefix(v, "∞") })
+			func(v string) bool { return strings.HasPrefix(v, endlessMark) })
 		lines = append(lines, line)
 		if adj, ok := r.Full.Get(x.adjusted); ok && r.Requests.Failed > 0 {
 			lines = append(lines, r.distribution("  failures as ∞", adj))
@@ -257,9 +257,9 @@ func (r *Report) distribution(name string, st metrics.Stat) tableLine {
 		v := st.Value(stat) / by
 		text := words.Number(v)
 		if q, ok := percentileOf[stat]; ok && r.mostFailed() && !math.IsInf(v, 1) && !stats.Certified(q, st.NEff) {
-			text = "–" // of the few that did not fail
+			text = noneMark // of the few that did not fail
 		} else if math.IsNaN(v) || math.IsInf(v, 1) { // of failures: they never end
-			text = "∞"
+			text = endlessMark
 		}
 		line.values[i] = text + cmp.Or(strings.TrimSpace(r.doubtfulAt(st.Tag, stat)), " ")
 	}

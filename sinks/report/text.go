@@ -13,7 +13,7 @@ import (
 const widest = 10
 
 // wideMark stands in place of such an interval; the legend says what it means.
-const wideMark = "?"
+const wideMark = "± wide"
 
 // estimate is mean ± half-width, to the mean's third digit, see placeOf.
 func estimate(e stats.Estimate, percent bool) string {

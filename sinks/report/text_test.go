@@ -42,7 +42,7 @@ func TestLopsidedEstimates(t *testing.T) {
 		values []float64
 		want   string
 	}{
-		{[]float64{410, 21, 30}, "63.7 ?"},
+		{[]float64{410, 21, 30}, "63.7 ± wide"},
 		{[]float64{100, 101, 102}, "101 ± 2"},
 		{[]float64{100, 100}, "100"},
 	} {
@@ -50,7 +50,7 @@ func TestLopsidedEstimates(t *testing.T) {
 			t.Errorf("%v: %q, want %q", c.values, got, c.want)
 		}
 	}
-	if got, want := estimate(stats.Estimate{Mean: .47, Low: .005, High: .96}, true), "47.0 ?"; got != want {
+	if got, want := estimate(stats.Estimate{Mean: .47, Low: .005, High: .96}, true), "47.0 ± wide"; got != want {
 		t.Errorf("a wide share: %q, want %q", got, want)
 	}
 	if got, want := estimate(stats.Share([]stats.Tally{{Hits: 80, Of: 80}}, .95), true),

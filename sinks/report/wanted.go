@@ -45,7 +45,7 @@ func (r *Report) WantedSentence() string {
 	said := ""
 	switch {
 	case len(few) > 0:
-		said = fmt.Sprintf("to decide %s: --num-profile-runs %d", decided(few), most.trials)
+		said = fmt.Sprintf("to decide %s: --num-profile-runs %d", listed(few), most.trials)
 		if most.requests > 0 {
 			said += fmt.Sprintf(" (99 %% takes %s a cell)", words.Count(most.requests, "request"))
 		}
@@ -66,8 +66,8 @@ func (r *Report) WantedSentence() string {
 	return said
 }
 
-// decided are several questions in one sentence.
-func decided(all []wanted) string {
+// listed are several questions in one sentence.
+func listed(all []wanted) string {
 	var names []string
 	for _, w := range all {
 		names = append(names, w.what)

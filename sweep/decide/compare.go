@@ -74,6 +74,14 @@ const (
 // among the primary metrics.
 const compareAlpha = 0.05
 
+// The levels of a comparison, as screens, help and pages say them: that of the intervals of
+// all primary metrics together and of the one-sided bound of harm, and that of the interval
+// which must lie within the margin for EQUIVALENT (two one-sided tests).
+const (
+	CompareLevel = 1 - compareAlpha
+	EqualLevel   = 1 - 2*compareAlpha
+)
+
 // Comparison is what two arms say against each other.
 type Comparison struct {
 	Baseline, Candidate string

@@ -109,7 +109,8 @@ func objectives(cells []*CellResult, percentile string) []Objective {
 func objective(cells []*CellResult, name string, dir stats.Direction, window string, k Key) Objective {
 	info := cells[0].Info[k.Tag]
 	return Objective{
-		Key: k, Window: window, Name: name, Direction: dir, Unit: info.Unit, Header: info.Header, Few: few(cells, window, k),
+		Key: k, Window: window, Name: name, Direction: dir, Unit: info.Unit, Header: info.Header,
+		Few: few(cells, window, k),
 	}
 }
 

@@ -310,7 +310,7 @@ func (r *Row) bySign(p proof, good float64) {
 // judge fills in the interval and the outcome:
 //
 //	WORSE, BETTER  the interval excludes 0 and the point is beyond the margin
-//	EQUIVALENT     else, when the 90 % interval lies within ± the margin (TOST)
+//	EQUIVALENT     else, when the interval at EqualLevel lies within ± the margin (TOST)
 //	UNDECIDED      else
 //
 // all on ln(candidate/baseline), with ln(1+margin) on both sides. Bonferroni's
@@ -331,12 +331,12 @@ func (r *Row) judge(diff stats.Difference, level float64) {
 	good := turned(r.Key)
 	harm := diff
 	harm.Mean *= -good
-	r.Harmless = harm.PBelow(edge) < 0.05
+	r.Harmless = harm.PBelow(edge) < compareAlpha
 	design := stats.Design{SD: diff.SD, Alpha: 1 - level, Margin: edge}
 	if r.Primary {
 		r.Detectable = math.Expm1(design.Detectable(0.8, diff.N))
 	}
-	shown, within := low > 0 || high < 0, diff.Equivalent(-edge, edge) < 0.05
+	shown, within := low > 0 || high < 0, diff.Equivalent(-edge, edge) < compareAlpha
 	switch {
 	case shown && harm.Mean > edge:
 		r.Outcome = Worse
@@ -346,7 +346,7 @@ func (r *Row) judge(diff stats.Difference, level float64) {
 		r.Outcome = Equivalent
 	case r.Primary:
 		r.Trials = trialsBetween(diff.SD, diff.DF, diff.N, func(sd float64) (int, bool) {
-			return stats.Design{SD: sd, Alpha: 0.1}.EquivalenceTrials(edge, 0.8)
+			return stats.Design{SD: sd, Alpha: 1 - EqualLevel}.EquivalenceTrials(edge, 0.8)
 		})
 	}
 	r.BeyondMargin = low > edge || high < -edge
