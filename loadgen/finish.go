@@ -373,7 +373,7 @@ func (f *finisher) collect(emit func(finished)) {
 	ahead := map[int64]finished{}
 	var next int64
 	for {
-		one, ok := f.out.Take()
+		one, ok := f.out.Pop()
 		if !ok {
 			return
 		}

@@ -91,12 +91,12 @@ func (g *gauge) hear(n news) {
 		g.news[i-1], g.news[i] = n, g.news[i-1]
 	}
 	if len(g.news) >= 2*g.wait {
-		g.take(g.wait)
+		g.sum(g.wait)
 	}
 }
 
-// take sums up the first n of the news.
-func (g *gauge) take(n int) {
+// sum adds up the first n of the news.
+func (g *gauge) sum(n int) {
 	for _, x := range g.news[:n] {
 		switch x.by {
 		case 0:
@@ -147,7 +147,7 @@ func (g *gauge) less(at int64) {
 // or the end of a ramp, until the last request is sent. What drains after it is no
 // part of a rate; what was on its way before the first answer is not, either.
 func (g *gauge) open(ramp int64) (start, end int64, ok bool) {
-	g.take(len(g.news))
+	g.sum(len(g.news))
 	start = max(g.firstLeave, g.start+ramp)
 	return start, g.lastSend, g.firstLeave != record.None && g.lastSend > start
 }
@@ -155,7 +155,7 @@ func (g *gauge) open(ramp int64) (start, end int64, ok bool) {
 // result sums up at the end of the phase, whose last answer that was not cut off
 // ended at whole: what was cut off stretches no window.
 func (g *gauge) result(end, whole int64) Gauge {
-	g.take(len(g.news))
+	g.sum(len(g.news))
 	g.advance(end)
 	r := Gauge{
 		Mean: ratio(g.area, float64(end-g.start)), Max: g.max,

@@ -113,7 +113,7 @@ func (rs *readers) start() *reader {
 // run works until there is no more work; false when rd was given up.
 func (rs *readers) run(rd *reader) bool {
 	for {
-		r, ok := rs.finisher.work.Take()
+		r, ok := rs.finisher.work.Pop()
 		if !ok {
 			return true
 		}

@@ -46,7 +46,7 @@ func (res *Result) Report() *report.Report {
 		for _, e := range rep.Errors {
 			failed.Add(e)
 		}
-		notes.Take(rep.Notices)
+		notes.Add(rep.Notices)
 		if f := rep.Fidelity; f != nil && !res.Plan.Several() { // what a replay is read for comes first
 			r.Notices = append(r.Notices, f.line())
 		}
@@ -175,7 +175,7 @@ func (res *Result) doubts() []report.Doubt {
 	var out []report.Doubt
 	for _, f := range worst {
 		out = append(out, report.Doubt{
-			Verdict: f.Verdict, Check: f.Check, Detail: f.Sentence(), Try: f.Try,
+			Verdict: f.Verdict, Check: f.Check, Detail: f.Detail, Because: f.Cause(), Try: f.Try,
 			Runs: runs[f.Check],
 		})
 	}

@@ -122,8 +122,8 @@ func TestTimeoutFreesTheSlot(t *testing.T) {
 	}
 }
 
-// take reads a request and forgets it.
-func take(c *fs.Conn) bool {
+// discard reads a request and forgets it.
+func discard(c *fs.Conn) bool {
 	r, err := http.ReadRequest(c.In)
 	if err != nil {
 		return false
@@ -135,7 +135,7 @@ func take(c *fs.Conn) bool {
 // What a run holds does not grow with the requests it has made: records are
 // handed on, buffers come back.
 func TestMemoryIsBounded(t *testing.T) {
-	s := fs.Start(t, fs.Script{fs.Loop(take, fs.Send(good()))})
+	s := fs.Start(t, fs.Script{fs.Loop(discard, fs.Send(good()))})
 	const early, late = 2000, 20000
 	var n int
 	var held [2]uint64

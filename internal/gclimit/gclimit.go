@@ -83,17 +83,17 @@ func isFirst(limit int) bool {
 	return first.now && limit == firstPercent
 }
 
-// take begins to keep a limit, and tells whether the first one was set until then.
-func take() (ours bool) {
+// acquire begins to keep a limit, and tells whether the first one was set until then.
+func acquire() (ours bool) {
 	first.Lock()
 	defer first.Unlock()
 	first.kept++
 	return first.now && first.kept == 1
 }
 
-// giveBack sets the limit that was before, but the usual one in place of the first where
+// release sets the limit that was before, but the usual one in place of the first where
 // the first collection was since.
-func giveBack(before int, ours bool) {
+func release(before int, ours bool) {
 	first.Lock()
 	defer first.Unlock()
 	if first.kept--; ours && !first.now {
@@ -135,7 +135,7 @@ func limit() int { return int(int64(read("/gc/gogc:percent"))) }
 // keep holds to g until the function it returns is called, which sets the limit
 // that was before.
 func (g garbage) keep(before int) (end func()) {
-	ours := take()
+	ours := acquire()
 	last := g.percentOf(inUse())
 	debug.SetGCPercent(last)
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -158,7 +158,7 @@ func (g garbage) keep(before int) (end func()) {
 	return func() {
 		close(stop)
 		<-stopped
-		giveBack(before, ours)
+		release(before, ours)
 	}
 }
 

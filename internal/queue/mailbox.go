@@ -68,7 +68,7 @@ func (m *Mailbox[T]) arm() {
 	m.timer.Reset(m.linger)
 }
 
-// ripen lets everything be taken.
+// ripen makes everything due.
 func (m *Mailbox[T]) ripen() {
 	m.mu.Lock()
 	m.armed, m.due = false, m.other.Len() > 0
@@ -76,8 +76,8 @@ func (m *Mailbox[T]) ripen() {
 	m.ready.Broadcast()
 }
 
-// Take waits for work; false when the mailbox is closed and empty.
-func (m *Mailbox[T]) Take() (x T, ok bool) {
+// Pop waits for work; false when the mailbox is closed and empty.
+func (m *Mailbox[T]) Pop() (x T, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for {

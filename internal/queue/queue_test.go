@@ -13,7 +13,7 @@ func TestMailboxAndQueueKeepEverything(t *testing.T) {
 	}
 	m.Close()
 	var got []int
-	for x, ok := m.Take(); ok; x, ok = m.Take() {
+	for x, ok := m.Pop(); ok; x, ok = m.Pop() {
 		got = append(got, x)
 	}
 	if len(got) != 100 || got[0] != 0 || got[9] != 90 || got[10] != 1 || got[99] != 99 {
@@ -41,15 +41,15 @@ func TestMailboxPutsOff(t *testing.T) {
 	t.Parallel()
 	pressed := true
 	m := NewMailbox[int](time.Hour, func() bool { return pressed })
-	take := func(want int) {
+	popped := func(want int) {
 		t.Helper()
-		if got, ok := m.Take(); got != want || !ok {
+		if got, ok := m.Pop(); got != want || !ok {
 			t.Fatalf("took %d, %v; want %d", got, ok, want)
 		}
 	}
 	m.Put(1, false)
 	m.Put(2, true)
-	take(2)
+	popped(2)
 	for i := range patience {
 		m.ripen()
 		m.mu.Lock()
@@ -60,17 +60,17 @@ func TestMailboxPutsOff(t *testing.T) {
 	}
 	m.Put(3, false)
 	m.ripen()
-	take(1)
-	take(3) // what has become due is taken to its end
+	popped(1)
+	popped(3) // what has become due is taken to its end
 	m.Put(4, false)
 	pressed = false
 	m.ripen()
-	take(4)
+	popped(4)
 	pressed = true
 	m.Put(5, false)
 	m.Close()
-	take(5)
-	if _, ok := m.Take(); ok {
+	popped(5)
+	if _, ok := m.Pop(); ok {
 		t.Error("something is left")
 	}
 	m.ripen() // a timer that fired while it was stopped

@@ -13,9 +13,9 @@ func TestLeadTo(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	link := filepath.Join(home, "latest")
-	for _, name := range []string{"a-1", "b-2"} {
+	for _, name := range []string{"a-1", "b-2", filepath.Join("c-3", "search")} {
 		dir := filepath.Join(home, name)
-		if err := os.Mkdir(dir, 0o755); err != nil {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 		resultdir.LeadTo(dir, link)
@@ -23,8 +23,8 @@ func TestLeadTo(t *testing.T) {
 			t.Fatalf("leads to %q, %v; want %q", at, err, name)
 		}
 	}
-	if names, err := filepath.Glob(filepath.Join(home, "*")); err != nil || len(names) != 3 {
-		t.Errorf("beside it lie %q, %v; want two directories and the link", names, err)
+	if names, err := filepath.Glob(filepath.Join(home, "*")); err != nil || len(names) != 4 {
+		t.Errorf("beside it lie %q, %v; want three directories and the link", names, err)
 	}
 	own := filepath.Join(home, "own")
 	if err := os.WriteFile(own, []byte("mine"), 0o600); err != nil {

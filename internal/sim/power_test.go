@@ -31,7 +31,7 @@ type worse struct {
 	of               map[decide.Key]int
 }
 
-func (w *worse) take(c conclusion) {
+func (w *worse) count(c conclusion) {
 	if w.of == nil {
 		w.of = map[decide.Key]int{}
 	}
@@ -56,7 +56,7 @@ func TestTenPercentSlower(t *testing.T) {
 	d := closed("1.1")
 	d.body = limited
 	var w worse
-	d.simulate(t, 2**times, w.take)
+	d.simulate(t, 2**times, w.count)
 	t.Logf("%+v", w)
 	for _, k := range []decide.Key{throughput, ttft50} {
 		if n := w.of[k]; n < w.plans-most(0.2, w.plans) || w.primaries != 5 {
@@ -80,7 +80,7 @@ func TestTwoPercentSlower(t *testing.T) {
 		plans int
 	}{{five, 0.02, 1}, {one, 0.06, 1}} {
 		var w worse
-		c.simulate(t, c.plans**times, w.take)
+		c.simulate(t, c.plans**times, w.count)
 		t.Logf("%+v", w)
 		for k, n := range w.of {
 			if n > most(c.share, w.plans) {
@@ -112,7 +112,7 @@ func TestDrift(t *testing.T) {
 	}
 	d.cells = []string{words + drifting(took), words + drifting(took)}
 	var a alarms
-	d.simulate(t, 3**times, a.take)
+	d.simulate(t, 3**times, a.count)
 	t.Logf("%+v", a)
 	if m := most(0.05, a.plans); a.best > m || a.dominated > m || a.told > m {
 		t.Errorf("of %d plans with drift %d have a best cell, %d a dominated one, %d a BETTER or WORSE; want at most %d",

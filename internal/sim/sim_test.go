@@ -191,7 +191,7 @@ func memory() string {
 // alarms counts in how many plans something was said.
 type alarms struct{ plans, best, dominated, told, doubted int }
 
-func (a *alarms) take(o conclusion) {
+func (a *alarms) count(o conclusion) {
 	a.plans++
 	if slices.Max(o.verdicts) > verdict.Valid || verdict.Worst(o.plan) > verdict.Valid {
 		a.doubted++
@@ -276,7 +276,7 @@ func TestSameServer(t *testing.T) {
 				c.idle = 150 // as long as its noise lasts: trials are independent of each other
 			}
 			var a alarms
-			c.simulate(t, c.plans**times, a.take)
+			c.simulate(t, c.plans**times, a.count)
 			t.Logf("%+v", a)
 			if m := most(0.05, a.plans); a.best > m || a.dominated > m || a.told > m {
 				t.Errorf("of %d plans %d have a best cell, %d a dominated one, %d a BETTER or WORSE; want at most %d",

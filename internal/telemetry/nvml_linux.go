@@ -73,7 +73,7 @@ func (b *boards) read() (*Page, time.Duration, error) {
 		}
 	}
 	r := nvmlReading{map[string][]Value{}, b.doubts}
-	b.takeXIDs()
+	b.countXIDs()
 	for _, g := range b.all {
 		g.read(&r)
 	}
@@ -221,8 +221,8 @@ func (b *boards) watchXIDs() {
 	}
 }
 
-// takeXIDs counts the errors since the last look.
-func (b *boards) takeXIDs() {
+// countXIDs counts the errors since the last look.
+func (b *boards) countXIDs() {
 	if b.events == nil {
 		return
 	}

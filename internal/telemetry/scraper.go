@@ -234,7 +234,7 @@ func (p *page) look(ctx context.Context) error {
 	began := time.Now()
 	p.rows = p.rows[:0]
 	if found != nil {
-		p.take(found, at)
+		p.accept(found, at)
 	}
 	up := 1.0
 	p.up.Store(err == nil)
@@ -345,8 +345,8 @@ func plain(err error) error {
 	}
 }
 
-// take adds the samples of a page that say something new.
-func (p *page) take(found *Page, at int64) {
+// accept adds the samples of a page that say something new.
+func (p *page) accept(found *Page, at int64) {
 	p.round++
 	for _, d := range found.Doubts {
 		p.doubt(d)

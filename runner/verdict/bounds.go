@@ -153,7 +153,7 @@ type counted struct {
 	runs int
 }
 
-func (n NoticeCounts) Take(more []Notice) {
+func (n NoticeCounts) Add(more []Notice) {
 	for _, x := range more {
 		w := n[x.ID]
 		if w.runs == 0 || x.Size > w.Size {

@@ -120,8 +120,8 @@ func TestNoticesInWords(t *testing.T) {
 		t.Errorf("arrivals that were never sent: %+v", said[0])
 	}
 	all := NoticeCounts{}
-	all.Take([]Notice{{"a", "small", 1}, {"b", "other", 1}})
-	all.Take([]Notice{{"a", "large", 2}})
+	all.Add([]Notice{{"a", "small", 1}, {"b", "other", 1}})
+	all.Add([]Notice{{"a", "large", 2}})
 	if diff := cmp.Diff([]string{"large (the worst of 2 runs)", "other"}, all.Lines()); diff != "" {
 		t.Errorf("over runs (-want +got):\n%s", diff)
 	}

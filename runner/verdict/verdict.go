@@ -350,11 +350,14 @@ func (f Finding) TouchesAll() bool {
 
 // Sentence is what was found and why, as far as that was seen.
 func (f Finding) Sentence() string {
-	if len(f.Because) == 0 {
-		return f.Detail
+	if why := f.Cause(); why != "" {
+		return f.Detail + "; because " + why
 	}
-	return f.Detail + "; because " + strings.Join(f.Because, ", and ")
+	return f.Detail
 }
+
+// Cause is what was seen to cause it, "" for nothing.
+func (f Finding) Cause() string { return strings.Join(f.Because, ", and ") }
 
 // Line is a finding as a person reads it.
 func (f Finding) Line() string {

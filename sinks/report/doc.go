@@ -83,7 +83,7 @@ func (r *Report) Doc(code diag.Code, interrupted bool) Doc {
 		Checks: []checkDoc{}, Spoiled: r.Spoiled,
 	}
 	for _, x := range r.Doubts {
-		d.Checks = append(d.Checks, checkDoc{x.Check, x.Verdict, x.Runs, x.Detail, x.Try})
+		d.Checks = append(d.Checks, checkDoc{x.Check, x.Verdict, x.Runs, x.Said(), x.Try})
 	}
 	for i := range r.Results.Cells {
 		d.Cells = append(d.Cells, describeCell(&r.Results.Cells[i]))

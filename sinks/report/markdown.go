@@ -44,7 +44,7 @@ func (r *Report) WriteMarkdown(path string, tables []string) error {
 	if len(r.Doubts) > 0 {
 		b.WriteString("\n## Findings\n\n| check | verdict | runs | what | try |\n|---|---|---|---|---|\n")
 		for _, d := range r.Doubts {
-			fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", d.Check, d.Verdict, d.Runs, cellText(d.Detail),
+			fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", d.Check, d.Verdict, d.Runs, cellText(d.Said()),
 				cellText(d.Try))
 		}
 	}

@@ -157,7 +157,7 @@ func total(kinds []verdict.ErrorCount) (n int64) {
 func (r *Report) notes() []string {
 	var out []string
 	for _, n := range r.Notices {
-		if !slices.ContainsFunc(r.Doubts, func(d Doubt) bool { return d.Detail == n }) {
+		if !slices.ContainsFunc(r.Doubts, func(d Doubt) bool { return d.Said() == n }) {
 			out = append(out, n)
 		}
 	}

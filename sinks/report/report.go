@@ -71,7 +71,16 @@ type Report struct {
 type Doubt struct {
 	Verdict            validity.Verdict
 	Check, Detail, Try string
-	Runs               int // how many say so
+	Because            string // what was seen to cause it, "" for nothing
+	Runs               int    // how many say so
+}
+
+// Said is what was found and why.
+func (d *Doubt) Said() string {
+	if d.Because == "" {
+		return d.Detail
+	}
+	return d.Detail + "; because " + d.Because
 }
 
 // How far a screen is folded that has more lines than it should: what is in doubt or not
@@ -254,7 +263,7 @@ func (r *Report) doubts(s *sheet) {
 			d.Try, _, _ = strings.Cut(d.Try, "; ")
 		}
 		if r.folded >= withoutCauses {
-			d.Detail, _, _ = strings.Cut(d.Detail, "; because ")
+			d.Because = ""
 		}
 		s.wrapped(word, d.sentence(r.Runs))
 		if d.Try != "" && (r.folded < mostFolds || len(r.Doubts) == 1 || r.room() <= linesAtLeast) {
@@ -298,7 +307,7 @@ func (d Doubt) sentence(runs int) string {
 	if d.Runs > 0 && runs > 1 {
 		where += fmt.Sprintf(", %d of %s", d.Runs, words.Count(runs, "run"))
 	}
-	return d.Detail + " (" + where + ")"
+	return d.Said() + " (" + where + ")"
 }
 
 // Failure says that runs gave up, or lost their server, and why; "" where none did.

@@ -211,8 +211,9 @@ func crowded(t *testing.T, rng *rand.Rand, checks []string, sets ...string) *Rep
 	for i, check := range checks[:1+rng.IntN(len(checks))] {
 		r.Doubts = append(r.Doubts, Doubt{
 			Verdict: validity.Invalid, Check: check, Runs: 1 + i,
-			Try:    "a quieter machine or fewer streams; very short answers need a lower concurrency",
-			Detail: "without gaps in this client throughput would be up to 8.23 % higher; because the program read bytes up to 27.4 ms after the kernel had them (p99), 694 % of an ITL",
+			Try:     "a quieter machine or fewer streams; very short answers need a lower concurrency",
+			Detail:  "without gaps in this client throughput would be up to 8.23 % higher",
+			Because: "the program read bytes up to 27.4 ms after the kernel had them (p99), 694 % of an ITL",
 		})
 	}
 	for _, m := range metrics.Catalogue() {

@@ -117,7 +117,7 @@ func (r *Report) why(v validity.Verdict) string {
 	var said []string
 	for _, d := range r.Doubts {
 		if d.Verdict == v {
-			said = append(said, d.Check+": "+d.Detail)
+			said = append(said, d.Check+": "+d.Said())
 		}
 	}
 	return strings.Join(said, "; ")
