@@ -114,9 +114,6 @@ func (c *Child) listening(ctx context.Context, stdout io.ReadCloser) error {
 	}
 }
 
-// Ended is closed when the child is gone.
-func (c *Child) Ended() <-chan struct{} { return c.ended }
-
 // Stop asks the child to end and waits for it; its log is complete then.
 func (c *Child) Stop() error {
 	_ = c.stdin.Close()

@@ -144,7 +144,7 @@ func TestInvalidRunsAreNotUsed(t *testing.T) {
 	r = decide.Aggregate(expand(t, d), outcomes)
 	if e, ok := r.Cells[3].Get("output_token_throughput", "avg"); !ok || e.N != 3 ||
 		r.Best[0].Cell.Cell.Short() != "concurrency 4" {
-		t.Errorf("allowed: %+v, best %s", e, r.Best[0].Sentence())
+		t.Errorf("allowed: %+v, best %s", e, sentence(r.Best[0]))
 	}
 }
 
@@ -160,9 +160,9 @@ func TestTaintedMetricsAreNotRanked(t *testing.T) {
 	}
 	r := decide.Aggregate(p, outcomes)
 	b := r.Best[0]
-	if got := b.Cell.Cell.Short(); got != "concurrency 4" || b.Shown || !strings.HasSuffix(b.Sentence(),
+	if got := b.Cell.Cell.Short(); got != "concurrency 4" || b.Shown || !strings.HasSuffix(sentence(b),
 		"a value at least as good is in doubt: concurrency 8 (in doubt by tokens)") || len(b.Cell.BestFor) > 0 {
-		t.Errorf("Best throughput: %s (%v): %s", got, b.Cell.BestFor, b.Sentence())
+		t.Errorf("Best throughput: %s (%v): %s", got, b.Cell.BestFor, sentence(b))
 	}
 	if _, ok := r.Cells[3].Get("output_token_throughput", "avg"); !ok {
 		t.Error("a tainted metric is not estimated")
@@ -188,8 +188,8 @@ func TestDoubtDecidesNothing(t *testing.T) {
 				o.Taints = validity.Taints{"output_token_throughput": {Check: "tokens", Level: validity.Doubtful}}
 			}
 		}
-		if b := decide.Aggregate(p, outcomes).Best[0]; b.Shown || b.Sentence() != want {
-			t.Errorf("%d clean: %v %s\nwant %s", clean, b.Shown, b.Sentence(), want)
+		if b := decide.Aggregate(p, outcomes).Best[0]; b.Shown || sentence(b) != want {
+			t.Errorf("%d clean: %v %s\nwant %s", clean, b.Shown, sentence(b), want)
 		}
 	}
 }
@@ -215,8 +215,8 @@ func TestDoubtAboutABetterNumber(t *testing.T) {
 		}
 		b := decide.Aggregate(p, outcomes).Best[0] // throughput
 		named := "concurrency " + []string{"1", "2", "4", "8"}[c.doubted] + " (in doubt by turnaround)" + c.ends
-		if !strings.HasPrefix(b.Sentence(), c.want) || !strings.HasSuffix(b.Sentence(), named) || b.Shown != c.shown {
-			t.Errorf("cell %d in doubt: %v %s", c.doubted, b.Shown, b.Sentence())
+		if !strings.HasPrefix(sentence(b), c.want) || !strings.HasSuffix(sentence(b), named) || b.Shown != c.shown {
+			t.Errorf("cell %d in doubt: %v %s", c.doubted, b.Shown, sentence(b))
 		}
 	}
 }
@@ -326,7 +326,7 @@ func TestBestIsSaidOnlyWhenShown(t *testing.T) {
 		{"stopped", 5, .01, []float64{0, 0, 0, 400}, "Best throughput: concurrency 8 (400 tok/s), always more than concurrency 1; no higher concurrency was tested"},
 	} {
 		p := expand(t, loads(c.trials))
-		got := decide.Aggregate(p, jittered(measure(p, 0, c.tokens, ttft), c.scatter)).Best[0].Sentence()
+		got := sentence(decide.Aggregate(p, jittered(measure(p, 0, c.tokens, ttft), c.scatter)).Best[0])
 		if got != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.what, got, c.want)
 		}
@@ -354,7 +354,7 @@ func TestBestUnderConditions(t *testing.T) {
 		return outcomes
 	}
 	r := decide.Aggregate(p, good(1, 1, 1, .8))
-	if got, want := r.UnderSLO[0].Sentence(),
+	if got, want := sentence(r.UnderSLO[0]),
 		"Best throughput within the limits: concurrency 4 (370 tok/s), 89.7 % more than concurrency 2"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -366,7 +366,7 @@ func TestBestUnderConditions(t *testing.T) {
 	if got := marks(r); strings.Contains(strings.ReplaceAll(got, "throughput"+decide.WithoutLimits, ""), "throughput") {
 		t.Errorf("no cell keeps the limits, and one is best: %s", got)
 	}
-	if got := r.UnderSLO[0].Sentence(); !strings.HasSuffix(got, ": no cell meets them") {
+	if got := sentence(r.UnderSLO[0]); !strings.HasSuffix(got, ": no cell meets them") {
 		t.Errorf("nothing holds: %s", got)
 	}
 	if bare := decide.Aggregate(expand(t, loads(1)), nil); len(bare.UnderSLO) > 0 ||
@@ -416,7 +416,7 @@ func TestNoHigherLoadWasTested(t *testing.T) {
 			b = r.UnderSLO[0]
 		}
 		if got := b.Untested(); got != c.want {
-			t.Errorf("%s: %q, want %q: %s", name, got, c.want, b.Sentence())
+			t.Errorf("%s: %q, want %q: %s", name, got, c.want, sentence(b))
 		}
 	}
 }
@@ -457,8 +457,8 @@ func TestBestNeedsTheLimitsShown(t *testing.T) {
 			}
 		}
 		b := decide.Aggregate(p, outcomes).UnderSLO[0]
-		if b.Shown != c.shown || !strings.HasSuffix(b.Sentence(), c.ends) {
-			t.Errorf("%v: %v, %s\nwant …%s", c.good, b.Shown, b.Sentence(), c.ends)
+		if b.Shown != c.shown || !strings.HasSuffix(sentence(b), c.ends) {
+			t.Errorf("%v: %v, %s\nwant …%s", c.good, b.Shown, sentence(b), c.ends)
 		}
 	}
 }
@@ -469,8 +469,8 @@ func TestBestNeedsTheLimitsShown(t *testing.T) {
 func TestTooFewRequestsForTheLimits(t *testing.T) {
 	t.Parallel()
 	b, cells := judgedShare(t, 3, func(int) float64 { return 1 })
-	if said := "not decided yet; 4 cells may meet them"; b.Shown || !strings.HasSuffix(b.Sentence(), said) {
-		t.Errorf("%v, %s\nwant %s", b.Shown, b.Sentence(), said)
+	if said := "not decided yet; 4 cells may meet them"; b.Shown || !strings.HasSuffix(sentence(b), said) {
+		t.Errorf("%v, %s\nwant %s", b.Shown, sentence(b), said)
 	}
 	for _, c := range cells {
 		if o := c.SLOs[0]; o.Trials != 4 || o.Requests != 368 { // 300 of 300 are at least 98.8 %

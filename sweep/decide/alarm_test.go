@@ -281,7 +281,7 @@ func TestTwoServersOfOneKind(t *testing.T) {
 	r := decide.Aggregate(p, w.outcomes(p, seed.Stream(11, "two servers")))
 	for _, b := range r.Best {
 		if b.Shown {
-			t.Errorf("two servers of one kind: %s", b.Sentence())
+			t.Errorf("two servers of one kind: %s", sentence(b))
 		}
 	}
 }

@@ -32,9 +32,9 @@ func TestAnInvalidNumberLeavesTheOthers(t *testing.T) {
 		t.Errorf("throughput of %d trials, TTFT of %d; %d trials, %d left out, %s", rate.N, first.N, c.Trials, c.Left,
 			c.Status)
 	}
-	if b := r.Best[0]; b.Shown || !strings.Contains(b.Sentence(),
+	if b := r.Best[0]; b.Shown || !strings.Contains(sentence(b),
 		"concurrency 8 (invalid by turnaround in 1 of 3 trials, which are left out)") {
-		t.Errorf("best: %s", b.Sentence())
+		t.Errorf("best: %s", sentence(b))
 	}
 	if g := c.Gates[0]; g.State != decide.Undecided ||
 		g.Note != "output_token_throughput.avg is invalid by turnaround in 1 of 3 trials, which are left out" {
@@ -61,7 +61,7 @@ func TestAnInvalidNumberLeavesTheOthers(t *testing.T) {
 		t.Errorf("allowed, and of %d trials", rate.N)
 	}
 	if r.Best[0].Cell.Cell.Short() != "concurrency 4" {
-		t.Errorf("allowed, and ranked: %s", r.Best[0].Sentence())
+		t.Errorf("allowed, and ranked: %s", sentence(r.Best[0]))
 	}
 }
 
@@ -80,7 +80,7 @@ func TestWhatWasNotAskedForSpoilsNothing(t *testing.T) {
 	}
 	r := decide.Aggregate(p, outcomes)
 	if s := r.Spoiled(p); len(s) != 0 || !r.Best[0].Shown {
-		t.Errorf("spoiled: %+v; best %s", s, r.Best[0].Sentence())
+		t.Errorf("spoiled: %+v; best %s", s, sentence(r.Best[0]))
 	}
 	if k := decide.Asked(p); len(k) != 1 || k[0] != (decide.Key{Tag: "time_to_first_token", Stat: "p50"}) {
 		t.Errorf("asked: %v", k)
@@ -113,14 +113,14 @@ func TestAnOverloadedCellIsNotBest(t *testing.T) {
 	}
 	r := spoil(0.2, 0.3, 0.08)
 	if b := r.Best[0]; !b.Shown || b.Cell.Cell.Short() != "concurrency 4" ||
-		!strings.HasSuffix(b.Sentence(), "; not ranked: concurrency 8 (overloaded)") || len(b.Cell.BestFor) == 0 {
-		t.Errorf("best: %v %s", b.Shown, b.Sentence())
+		!strings.HasSuffix(sentence(b), "; not ranked: concurrency 8 (overloaded)") || len(b.Cell.BestFor) == 0 {
+		t.Errorf("best: %v %s", b.Shown, sentence(b))
 	}
 	if r.Cells[3].Front != decide.NotMarked || r.Cells[3].Verdict != validity.Degraded {
 		t.Errorf("an overloaded cell is %s, on the front %v", r.Cells[3].Verdict, r.Cells[3].Front)
 	}
 	r = spoil(0.12, 0.02, 0.01)
 	if b := r.Best[0]; b.Cell.Cell.Short() != "concurrency 8" || r.Cells[3].Verdict != validity.Valid {
-		t.Errorf("one run of three had a backlog, and the mean none: %s, %s", r.Cells[3].Verdict, b.Sentence())
+		t.Errorf("one run of three had a backlog, and the mean none: %s, %s", r.Cells[3].Verdict, sentence(b))
 	}
 }

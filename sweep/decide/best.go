@@ -45,21 +45,6 @@ func (b Best) Question() string {
 	return question
 }
 
-// Sentence is the question with its answer.
-func (b Best) Sentence() string {
-	question := b.Question()
-	if b.Work != "" {
-		question += " at " + b.Work
-	}
-	said := question + ": " + b.Said
-	for _, more := range []string{b.Choice, b.Untested()} {
-		if more != "" {
-			said += "; " + more
-		}
-	}
-	return said
-}
-
 // Brief is the answer without its reasons: "concurrency 8 (400 tok/s)", "not decided yet".
 func (b Best) Brief() string {
 	switch {

@@ -105,7 +105,7 @@ func TestObjectivesThatAreNamed(t *testing.T) {
 	if len(r.Objectives) != 1 || r.Objectives[0].Name != "time_to_first_token.p50" || len(r.Best) != 1 {
 		t.Fatalf("objectives %+v, best %+v", r.Objectives, r.Best)
 	}
-	if got := r.Best[0].Sentence(); !strings.HasPrefix(got, "Best time_to_first_token.p50: concurrency 1 ") ||
+	if got := sentence(r.Best[0]); !strings.HasPrefix(got, "Best time_to_first_token.p50: concurrency 1 ") ||
 		!r.Best[0].Shown {
 		t.Errorf("best: %s", got)
 	}

@@ -1,9 +1,11 @@
 package decide_test
 
 import (
+	"strings"
 	"testing"
 
 	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
 	"aiperf.dev/aiperf/sweep/sweeptest"
 )
 
@@ -21,3 +23,18 @@ const (
 )
 
 func expand(t *testing.T, d *document) *sweep.Plan { return sweeptest.Expand(t, d) }
+
+// sentence is a question of best with its answer, as people read it.
+func sentence(b decide.Best) string {
+	question := b.Question()
+	if b.Work != "" {
+		question += " at " + b.Work
+	}
+	said := []string{question + ": " + b.Said}
+	for _, more := range []string{b.Choice, b.Untested()} {
+		if more != "" {
+			said = append(said, more)
+		}
+	}
+	return strings.Join(said, "; ")
+}

@@ -164,7 +164,7 @@ func TestTwoTrialsDecideNothing(t *testing.T) {
 	r := decide.Aggregate(expand(t, loads(2)), measure(expand(t, loads(2)), .01, tokens, ttft))
 	for _, b := range r.Best {
 		if b.Shown {
-			t.Errorf("best of two trials: %s", b.Sentence())
+			t.Errorf("best of two trials: %s", sentence(b))
 		}
 	}
 	for i := range r.Cells {
