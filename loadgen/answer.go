@@ -178,7 +178,7 @@ func (a *answer) add(ev *transport.Event, c *endpoint.Chunk, size int) {
 	}
 }
 
-// repeats tells whether c brings once more what came in pieces.
+// repeats reports whether c brings once more what came in pieces.
 func (a *answer) repeats(c *endpoint.Chunk) bool {
 	if c.Final {
 		return a.parts[c.Part]
@@ -289,5 +289,5 @@ func dataOf(x *transport.Exchange) iter.Seq[[]byte] {
 	}
 }
 
-// carries tells whether events of the kind bring content.
+// carries reports whether events of the kind bring content.
 func carries(k record.Kind) bool { return record.Chunk{Kind: k}.IsContent() }

@@ -163,7 +163,7 @@ func (b *branches) end(pl *play, turn int, why string) {
 	}
 }
 
-// failed tells whether an answer ended in an error that is not a cancellation on
+// failed reports whether an answer ended in an error that is not a cancellation on
 // purpose.
 func (r *request) failed() bool {
 	return !r.silent && r.x.Status != record.OK && r.x.Status != record.Cancelled

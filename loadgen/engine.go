@@ -71,7 +71,7 @@ const (
 	recovery = 2 * int64(time.Millisecond)
 )
 
-// pressed tells whether the engine is late, or just was, or has much to send.
+// pressed reports whether the engine is late, or just was, or has much to send.
 func (e *engine) pressed() bool {
 	return e.bursts.Load() > 0 || e.clock.Now() < e.behind.Load()+recovery
 }
@@ -213,7 +213,7 @@ func (e *engine) step() []*request {
 // parallelSends is from how many requests on a burst is spread over processors.
 const parallelSends = 64
 
-// send starts what step decided to send, and tells whether the engine has to be
+// send starts what step decided to send, and reports whether the engine has to be
 // driven again because of it.
 func (e *engine) send(out []*request) (again bool) {
 	if len(out) == 0 {

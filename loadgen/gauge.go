@@ -115,7 +115,7 @@ func (g *gauge) sum(n int) {
 // fill notes that the target of the moment is reached for the first time.
 func (g *gauge) fill() { g.filled = g.filled || g.need > 0 && g.target > 0 && g.level >= g.target }
 
-// up tells whether the target is held.
+// up reports whether the target is held.
 func (g *gauge) up() bool { return g.need > 0 && float64(g.level) >= g.need }
 
 func (g *gauge) more(now int64) {

@@ -112,7 +112,7 @@ func (o *outages) unconnected(began, last int64) {
 	o.failed++
 }
 
-// shun tells whether a request of a schedule is not worth dialling for: its
+// shun reports whether a request of a schedule is not worth dialling for: its
 // target was found to be gone a moment ago. One request in each pause still tries.
 func (o *outages) shun(r *request, now int64) bool {
 	t := &o.of[r.x.Target]
@@ -128,7 +128,7 @@ func (o *outages) shun(r *request, now int64) bool {
 	return true
 }
 
-// hopeless tells whether the run has been without a connection for too long:
+// hopeless reports whether the run has been without a connection for too long:
 // every target is gone, and no request has been on its way since before.
 func (o *outages) hopeless(phases []*phase, now int64) bool {
 	if o.alone == record.None || now-o.alone < o.limit {

@@ -72,10 +72,10 @@ type request struct {
 	starts []*request // of the first turn: first requests of what begins together with it
 }
 
-// last tells whether no turn follows.
+// last reports whether no turn follows.
 func (r *request) last() bool { return r.turn+1 >= r.play.turns }
 
-// ends tells whether nothing follows: no turn, and nothing that r's turn starts.
+// ends reports whether nothing follows: no turn, and nothing that r's turn starts.
 func (r *request) ends() bool { return r.last() && len(r.current().Starts) == 0 }
 
 // current is the turn that is sent.
@@ -194,7 +194,7 @@ func (p *phase) joined(child *play, at int64) {
 	p.ready(*t, at)
 }
 
-// think tells whether a conversation has pauses between its turns.
+// think reports whether a conversation has pauses between its turns.
 func think(c *dataset.Conversation) time.Duration {
 	var sum time.Duration
 	for i := 1; i < len(c.Turns); i++ {

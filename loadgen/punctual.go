@@ -127,7 +127,7 @@ func (s *stay) shift() int64 {
 	return s.freed - s.start + s.own
 }
 
-// mayHaveSlot tells whether a punctual client may have a slot at due, where ours has none now.
+// mayHaveSlot reports whether a punctual client may have a slot at due, where ours has none now.
 func (l *punctual) mayHaveSlot(due, now int64) bool {
 	return l != nil && (l.waiting.Len() > 0 || l.behind > 0 || now-due >= pause)
 }

@@ -159,7 +159,7 @@ func (rs *readers) replace(now int64) {
 	}
 }
 
-// note says of a phase what was given up, "" when nothing was.
+// note says what a phase gave up, "" for nothing.
 func (rs *readers) note(p *phase) string {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

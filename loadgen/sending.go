@@ -14,7 +14,7 @@ func (p *phase) collect(now int64) {
 	}
 }
 
-// wanted tells whether another arrival has a use.
+// wanted reports whether another arrival has a use.
 func (p *phase) wanted() bool {
 	switch {
 	case p.stops.why != "" || p.stops.noNew != "" && !(p.load.EveryTurn && p.books.open > 0):
@@ -47,7 +47,7 @@ func (p *phase) catchUp(now int64) {
 	}
 }
 
-// sendOne sends the next request if its slots are free, and tells whether there
+// sendOne sends the next request if its slots are free, and reports whether there
 // was something to do.
 func (p *phase) sendOne(now int64) bool {
 	follow := p.wait.turns.Len() > 0

@@ -68,13 +68,13 @@ func (s *slots) target() int {
 	return n
 }
 
-// full tells whether a request finds no slot; opening is one that opens a
+// full reports whether a request finds no slot; opening is one that opens a
 // session.
 func (s *slots) full(opening bool) bool {
 	return s.wire.full() || s.prefill.full() || opening && s.sessions.full()
 }
 
-// freeBefore tells whether the slots for a request were free before t.
+// freeBefore reports whether the slots for a request were free before t.
 func (s *slots) freeBefore(t int64, opening bool) bool {
 	return s.wire.freeBefore(t) && s.prefill.freeBefore(t) && (!opening || s.sessions.freeBefore(t))
 }
@@ -128,10 +128,10 @@ type limit struct {
 // and opens with grow.
 func newLimit(n int, steps []time.Duration) limit { return limit{on: n > 0, grows: steps} }
 
-// full tells whether no slot is free.
+// full reports whether no slot is free.
 func (l *limit) full() bool { return l.on && l.held >= l.max }
 
-// freeBefore tells whether a slot has been free since before t.
+// freeBefore reports whether a slot has been free since before t.
 func (l *limit) freeBefore(t int64) bool {
 	return !l.on || l.opened.Len() > 0 && int64(l.opened.Top()) < t
 }

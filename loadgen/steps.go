@@ -206,7 +206,7 @@ func (st *stepper) target(address string, mine int) int {
 	return slices.IndexFunc(st.targets, func(t string) bool { return sameOrigin(address, t) })
 }
 
-// sameOrigin tells whether two addresses are on one server: scheme, host, port.
+// sameOrigin reports whether two addresses are on one server: scheme, host, port.
 func sameOrigin(a, b string) bool {
 	u, err1 := url.Parse(a)
 	v, err2 := url.Parse(b)

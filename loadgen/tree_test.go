@@ -326,7 +326,7 @@ func checkTree(t *testing.T, what string, w *world, out outcome, set *dataset.Se
 	}
 }
 
-// kept is what a replay's comparison says of a run.
+// kept is what a replay's comparison says about a run.
 func kept(out outcome, set *dataset.Set) trace.Fidelity {
 	replay := fidelity.New(set, false)
 	if replay == nil {

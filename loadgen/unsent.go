@@ -55,7 +55,7 @@ func (p *phase) dropTurn(t followTurn, now int64) {
 	p.cutShort(pl, turn, now, skipCut)
 }
 
-// stamped tells whether turn t of pl has a time of its own in the schedule.
+// stamped reports whether turn t of pl has a time of its own in the schedule.
 func (p *phase) stamped(pl *play, t int) bool {
 	return p.load.DueAt != nil && pl.Conversation.Turns[t].Timestamp != nil
 }
@@ -94,7 +94,7 @@ func (p *phase) unsent(due int64, pl *play, turn int, why string) {
 	p.engine.unsent(&rec)
 }
 
-// counts tells whether what the phase does counts in the results.
+// counts reports whether what the phase does counts in the results.
 func (p *phase) counts() bool { return !p.warmup && !p.cfg.ExcludeFromResults }
 
 var unsentWords = map[string]string{

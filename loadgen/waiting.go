@@ -94,7 +94,7 @@ func (w *waiting) hasten(by int64) {
 	}
 }
 
-// exhausted tells whether no arrival will come any more, and none waits.
+// exhausted reports whether no arrival will come any more, and none waits.
 func (w *waiting) exhausted() bool {
 	return w.arrivals != nil && w.next == pace.Never && w.ticks.Len() == 0
 }

@@ -87,7 +87,7 @@ func (r *runner) finish() error {
 }
 
 // MarkByPlan hands what findings over the plan touch on to its runs, where findings of
-// runs are, and tells whether they touch anything.
+// runs are, and reports whether they touch anything.
 func MarkByPlan(runs []decide.Outcome, found []verdict.Finding) (some bool) {
 	for i := range runs {
 		o := &runs[i]
@@ -104,8 +104,8 @@ func MarkByPlan(runs []decide.Outcome, found []verdict.Finding) (some bool) {
 
 func spot(run sweep.Run) verdict.Spot { return verdict.Spot{Cell: run.Cell.Index, Trial: run.Trial} }
 
-// keepsUp tells whether the server kept up over the trials of a run's cell: then
-// what the run says of its own backlog is chance.
+// keepsUp reports whether the server kept up over the trials of a run's cell: then
+// what the run says about its own backlog is chance.
 func (res *Result) keepsUp(run sweep.Run) bool {
 	if res.Results == nil || run.Sentinel > 0 {
 		return false
@@ -182,7 +182,7 @@ func (r *runner) wrote(dir string, files ...sinks.FileInfo) {
 	}
 }
 
-// over tells whether nothing of the plan is left to do: no later process needs the
+// over reports whether nothing of the plan is left to do: no later process needs the
 // runs' streams, which the tables hold.
 func (r *runner) over() bool {
 	if r.opt.KeepStreams || r.result.partial() || len(r.result.Reports) < len(r.result.Outcomes) {
@@ -303,7 +303,7 @@ func (res *Result) said() verdict.Verdict {
 	return res.Verdict
 }
 
-// allBroken tells whether no run of the plan is a measurement of its server.
+// allBroken reports whether no run of the plan is a measurement of its server.
 func (res *Result) allBroken() bool {
 	for _, o := range res.Outcomes {
 		if rep := res.Reports[o.Run.ID]; rep == nil || rep.Broken() == "" {
@@ -321,12 +321,12 @@ func (res *Result) sent() (n int64) {
 	return n
 }
 
-// partial tells whether a later --resume has something to do.
+// partial reports whether a later --resume has something to do.
 func (res *Result) partial() bool {
 	return res.Interrupted || !res.complete
 }
 
-// Measured tells whether any request of the plan was answered.
+// Measured reports whether any request of the plan was answered.
 func (res *Result) Measured() bool {
 	for _, o := range res.Outcomes {
 		if o.OK > 0 {
@@ -336,7 +336,7 @@ func (res *Result) Measured() bool {
 	return res.Finished != nil
 }
 
-// Broken tells whether a run ended itself because too many requests failed, or lost
+// Broken reports whether a run ended itself because too many requests failed, or lost
 // its server.
 func (res *Result) Broken() bool {
 	for _, rep := range res.Reports {
@@ -347,7 +347,7 @@ func (res *Result) Broken() bool {
 	return false
 }
 
-// LostRecords tells whether records of a run could not be written.
+// LostRecords reports whether records of a run could not be written.
 func (res *Result) LostRecords() bool {
 	for _, rep := range res.Reports {
 		if rep.Lost != "" {
@@ -357,13 +357,13 @@ func (res *Result) LostRecords() bool {
 	return false
 }
 
-// invalid tells whether the measurement is, as a whole or in a number that the
+// invalid reports whether the measurement is, as a whole or in a number that the
 // experiment asks for.
 func (res *Result) invalid() bool {
 	return res.Verdict == verdict.Invalid || res.Results != nil && len(res.Results.Spoiled(res.Plan)) > 0
 }
 
-// refused tells whether every run failed because its input is wrong: nothing was sent.
+// refused reports whether every run failed because its input is wrong: nothing was sent.
 func (res *Result) refused() bool {
 	for _, o := range res.Outcomes {
 		if wrong := (*onerun.InputError)(nil); !errors.As(res.Failures[o.Run.ID], &wrong) {

@@ -63,7 +63,7 @@ func headrooms(ctx context.Context, plan *sweep.Plan, opt Options) (map[string]f
 	return out, nil
 }
 
-// demanding tells whether l needs a look before it is sent.
+// demanding reports whether l needs a look before it is sent.
 func demanding(l Load, last *Calibration) bool {
 	if last != nil {
 		return last.Ratio(l) < 1/noticeable

@@ -127,7 +127,7 @@ func act(ctx context.Context, b *schema.Benchmark, targets, paths []string, q re
 	return err
 }
 
-// unknownPath tells whether a server does not know what it was called for.
+// unknownPath reports whether a server does not know what it was called for.
 func unknownPath(err error) bool {
 	var refused *callError
 	return errors.As(err, &refused) &&

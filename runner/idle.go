@@ -68,7 +68,7 @@ func (r *runner) idle(ctx context.Context, last *sweep.Run, next sweep.Run) {
 	}
 }
 
-// cut tells whether answers of a run were not waited for.
+// cut reports whether answers of a run were not waited for.
 func cut(o *decide.Outcome) bool { return o != nil && o.Cut > 0 }
 
 // pause waits; false when ctx ended before.

@@ -109,7 +109,7 @@ type inputCheck struct {
 	bad  schema.Errors
 }
 
-// once tells whether value is there and was not looked at before.
+// once reports whether value is there and was not looked at before.
 func (c *inputCheck) once(value string) bool {
 	again := c.seen[value]
 	c.seen[value] = true
@@ -185,13 +185,13 @@ func (c *inputCheck) playable(i int, d schema.Dataset, b *schema.Benchmark) {
 	}
 }
 
-// IsPipe tells whether a file gives what it holds only once.
+// IsPipe reports whether a file gives what it holds only once.
 func IsPipe(path string) bool {
 	st, err := os.Stat(path)
 	return err == nil && st.Mode()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeCharDevice) != 0
 }
 
-// unplayable is what dataset.Check says of d, which is dataset i of its cell.
+// unplayable is what dataset.Check says about d, which is dataset i of its cell.
 func (c *inputCheck) unplayable(i int, d schema.Dataset, err error) *schema.Error {
 	message, hint := err.Error(), diag.Of(err).Hint
 	var file *fs.PathError

@@ -137,7 +137,7 @@ const allMessages = "error_message in the requests table has all of them"
 // hintTimeout bounds a question to the server that only serves a hint.
 const hintTimeout = 2 * time.Second
 
-// overTLS tells whether requests in plain text failed like e because the server speaks
+// overTLS reports whether requests in plain text failed like e because the server speaks
 // TLS there. Servers break the connection, or answer 400 in plain text.
 // as transport.Reach
 func overTLS(ctx context.Context, e verdict.ErrorCount, how transport.Config) bool { //nolint:gocritic

@@ -68,7 +68,7 @@ func (r *runner) searched(before map[string]resultdir.Event) (done []source.Deci
 	return done, nil
 }
 
-// counts tells whether what a run says of itself is about the result. In a search it is
+// counts reports whether what a run says about itself is about the result. In a search it is
 // not where the load fails, since that a server is overloaded there is what was looked
 // for, nor where a run was unusable and another one took its place.
 func (res *Result) counts(run sweep.Run) bool {

@@ -70,7 +70,7 @@ func published(t *testing.T) validators {
 	return validators{v.LookupPath(cue.ParsePath("#Experiment")), js}
 }
 
-// ours is what aiperf validate says of a file, cells of the first point
+// ours is what aiperf validate says about a file, cells of the first point
 // included.
 func (validators) ours(file string) error {
 	d, err := schema.Load(schema.Source{
@@ -83,7 +83,7 @@ func (validators) ours(file string) error {
 	return everyCell(d)
 }
 
-// vet is what cue vet -c -d '#Experiment' says of a file of YAML.
+// vet is what cue vet -c -d '#Experiment' says about a file of YAML.
 func (v validators) vet(file string) error {
 	src, err := os.ReadFile(file)
 	if err != nil {

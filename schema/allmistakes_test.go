@@ -91,7 +91,7 @@ func TestExpressionsAreFinite(t *testing.T) {
 	}
 }
 
-// A word that is no number as JSON writes it stays a word.
+// A word that is not a number as JSON writes it stays a word.
 func TestExtraInputsKeepWords(t *testing.T) {
 	t.Parallel()
 	o := flags.Options()

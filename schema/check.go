@@ -260,7 +260,7 @@ func numbersIn(v any, path string, at map[string]json.Number, names map[string]b
 	}
 }
 
-// alone tells whether there is one way through the schema from def to the number at
+// alone reports whether there is one way through the schema from def to the number at
 // path.
 func (c *checker) alone(def, path string) bool {
 	s := c.schema()
@@ -282,7 +282,7 @@ func (c *checker) alone(def, path string) bool {
 	return s.part(def).Exists()
 }
 
-// takes tells whether the number's own definition takes it.
+// takes reports whether the number's own definition takes it.
 func (c *checker) takes(path string, x number) bool {
 	def, _ := c.index.Resolve(path)
 	key := def + " " + strconv.FormatInt(x.value, 10)
@@ -296,7 +296,7 @@ func (c *checker) takes(path string, x number) bool {
 	return ok
 }
 
-// always tells whether a field of the definition is there without being
+// always reports whether a field of the definition is there without being
 // asked for: it is declared without ? and so its defaults show.
 func (c *checker) always(path string) bool {
 	parent, last := source.Cut(path)

@@ -106,7 +106,7 @@ func lookup(v cue.Value, name string) cue.Value {
 	return cue.Value{}
 }
 
-// member is what a list says of its members; [#X] and [#X, ...#X] have no
+// member is what a list says about its members; [#X] and [#X, ...#X] have no
 // common one, their first stands for all.
 func member(v cue.Value) cue.Value {
 	if m := v.LookupPath(cue.MakePath(cue.AnyIndex)); m.Exists() {
@@ -144,7 +144,7 @@ func arms(v cue.Value) []cue.Value {
 	return out
 }
 
-// isAnyObject tells whether v is {...}.
+// isAnyObject reports whether v is {...}.
 func isAnyObject(v cue.Value) bool {
 	it, err := v.Fields(cue.Optional(true), cue.Definitions(true))
 	return v.IncompleteKind() == cue.StructKind && err == nil && !it.Next()

@@ -52,7 +52,7 @@ func TestBoundsOfFlagsHoldInFiles(t *testing.T) {
 	}
 }
 
-// wider tells whether a file takes what the flag does not: AIPerf's files have no
+// wider reports whether a file takes what the flag does not: AIPerf's files have no
 // recipes, take no cancellations as 0 percent, and ours take more trials.
 func wider(path string, value float64) bool {
 	return strings.HasPrefix(path, "sweep.recipe.") || path == "benchmark.phases.profiling.cancellation.rate" &&

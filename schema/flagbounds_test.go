@@ -23,7 +23,7 @@ func boundedFlags(t *testing.T) (flags []struct {
 }
 
 // A number beyond the bounds that AIPerf gives a flag is refused in one line
-// that names the flag and says the bound; so is a word that is no number.
+// that names the flag and says the bound; so is a word that is not a number.
 func TestFlagBoundsOfAIPerf(t *testing.T) {
 	t.Parallel()
 	beside := map[string][]string{
@@ -64,7 +64,7 @@ func saysBound(message string) bool {
 		strings.Contains(message, " is not ")
 }
 
-// absentFlag tells whether a flag is known and not built: it has no bounds.
+// absentFlag reports whether a flag is known and not built: it has no bounds.
 func absentFlag(name string) bool {
 	return slices.ContainsFunc(schema.Options(), func(o schema.Option) bool {
 		return o.Instead != "" && slices.Contains(o.Names, strings.TrimPrefix(name, "--"))

@@ -119,7 +119,7 @@ func load(src Source, watch *source.Watchdog, hide **secret.Masker) (*Document, 
 	return doc, all
 }
 
-// doubtful tells whether mistakes leave open what the experiment is. Of what is said
+// doubtful reports whether mistakes leave open what the experiment is. Of what is said
 // twice one is left, and everything else is judged beside it.
 func doubtful(bad Errors) bool {
 	return slices.ContainsFunc(bad, func(e *Error) bool { return !e.Twice })
@@ -198,7 +198,7 @@ func (d *Document) Source() []byte { return d.text.bytes }
 // what the CUE package evaluates to.
 func (d *Document) Copy() (text []byte, ending string) { return d.text.copy, d.text.ending }
 
-// Whole tells whether the experiment can be expanded: it has no mistakes, or only says
+// Whole reports whether the experiment can be expanded: it has no mistakes, or only says
 // something twice, which leaves one of both.
 func (d *Document) Whole() bool { return d.whole }
 

@@ -97,7 +97,7 @@ func (m Members) index(name string) int {
 	return slices.IndexFunc(m, func(x Member) bool { return x.Name == name })
 }
 
-// Has tells whether there is a member of a name.
+// Has reports whether there is a member of a name.
 func (m Members) Has(name string) bool { return m.index(name) >= 0 }
 
 // Raw is the value of a member as JSON, nil without one.

@@ -105,7 +105,7 @@ func compared(t *testing.T, cond ast.Expr) string {
 	return strings.Join(names, " ")
 }
 
-// isMember tells whether e is a member, or (member & kind).
+// isMember reports whether e is a member, or (member & kind).
 func isMember(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.ParenExpr:

@@ -190,7 +190,7 @@ type sweepDimension struct {
 	Kind  string  `json:"kind"`
 }
 
-// varies tells whether there are cells with points. The body of an adaptive search is one
+// varies reports whether there are cells with points. The body of an adaptive search is one
 // by itself, whose points are not known yet.
 func (s *Sweep) varies() bool {
 	return len(s.Axes)+len(s.Scenarios)+len(s.Derive) > 0 || s.Type != "" && s.Adaptive == nil &&

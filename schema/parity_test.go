@@ -96,7 +96,7 @@ func below(t *testing.T, x fields.Table, path string, typ reflect.Type) {
 	}
 }
 
-// allUnbuilt tells whether nothing below a field is built.
+// allUnbuilt reports whether nothing below a field is built.
 func allUnbuilt(x fields.Table, l *fields.Leaf) bool {
 	if len(l.Keys) == 0 {
 		return false

@@ -152,7 +152,7 @@ func diffDefault(l *fields.Leaf, r recordedPath) []string {
 	return nil
 }
 
-// anyVariant tells whether a default holds for one of AIPerf's variants of
+// anyVariant reports whether a default holds for one of AIPerf's variants of
 // the object (SyntheticDataset is type synthetic).
 func anyVariant(when, variants []string) bool {
 	return slices.ContainsFunc(when, func(w string) bool {

@@ -112,7 +112,7 @@ func (d *Document) said(name, path string, n *source.Node) Said {
 	return s
 }
 
-// credential tells whether a value is known to be a credential, by its place or by
+// credential reports whether a value is known to be a credential, by its place or by
 // the look of it.
 func credential(key string, v any, parent, l *fields.Leaf) bool {
 	text, ok := v.(string)

@@ -401,7 +401,7 @@ func (d *draft) scenarios(sw *source.Node) (out []Scenario, bad Errors) {
 	return out, bad
 }
 
-// isFolder tells whether a name that a person gave can be that of a folder below
+// isFolder reports whether a name that a person gave can be that of a folder below
 // another one. Characters that a file system does not take are left out of the folder's
 // name; a path that leads elsewhere was meant for something else.
 func isFolder(name string) bool {

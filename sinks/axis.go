@@ -106,7 +106,7 @@ func kindOf(values []any) Kind {
 	return Text
 }
 
-// natural tells whether k is the type the values were given in: 1.0 is a double.
+// natural reports whether k is the type the values were given in: 1.0 is a double.
 func natural(k Kind, values []any) bool {
 	some := false
 	for _, v := range values {
@@ -133,7 +133,7 @@ func natural(k Kind, values []any) bool {
 	return some
 }
 
-// fits tells whether every value can be stored as k without loss.
+// fits reports whether every value can be stored as k without loss.
 func fits(k Kind, values []any) bool {
 	for _, v := range values {
 		switch x := v.(type) {

@@ -154,7 +154,7 @@ func (c column[R]) again() column[R] { c.enc = plain; return c }
 // varying may differ among requests that failed alike.
 func (c column[R]) varying() column[R] { c.varies = true; return c }
 
-// equal tells whether two rows have the same in the column, which is a measured one.
+// equal reports whether two rows have the same in the column, which is a measured one.
 func (c *column[R]) equal(a, b *R) bool {
 	switch {
 	case c.int != nil:
@@ -184,7 +184,7 @@ type vector struct {
 	gen    int
 }
 
-// uniform tells whether n values from row from on are the same.
+// uniform reports whether n values from row from on are the same.
 func (v *vector) uniform(from, n int) bool {
 	if v.gen != 0 {
 		return true

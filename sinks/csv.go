@@ -42,7 +42,7 @@ func newCSVOutput(out io.Writer, table string, fs []Field) *csvOutput {
 	return o
 }
 
-// InThousandths tells whether the CSV of a table gives a column to the thousandth: a
+// InThousandths reports whether the CSV of a table gives a column to the thousandth: a
 // request's times in ms, of which the columns in ns have every digit, and its speed. They
 // were a tenth of the file.
 func InThousandths(table string, f Field) bool {

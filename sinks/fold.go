@@ -177,7 +177,7 @@ func (f *fold) name(row *requestRow) {
 	}
 }
 
-// steady tells whether a request counts in the steady window, as in its
+// steady reports whether a request counts in the steady window, as in its
 // statistics: it was sent inside.
 func (j *RunJournal) steady(r *record.Record) bool {
 	start, end := j.SteadyStart, j.SteadyEnd

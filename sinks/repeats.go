@@ -63,7 +63,7 @@ func newAlike(cols []column[requestRow]) *alike {
 	return a
 }
 
-// unconnected tells whether r failed for want of a connection: many may fail so.
+// unconnected reports whether r failed for want of a connection: many may fail so.
 func unconnected(r *record.Record) bool {
 	return r.Status == record.Connection && r.Sent == record.None && len(r.Chunks) == 0
 }
@@ -86,7 +86,7 @@ func (a *alike) number(text string) int {
 // maxNames bounds the texts of one row, which are looked through for each request.
 const maxNames = 64
 
-// add counts row with the head, and tells whether that was possible.
+// add counts row with the head, and reports whether that was possible.
 func (a *alike) add(row *requestRow) bool {
 	if !a.open || len(a.names) > maxNames {
 		return false

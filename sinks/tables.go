@@ -132,7 +132,7 @@ func (s *tableSet) outputs(name string, fs []Field) ([]*lane, error) {
 	return outs, nil
 }
 
-// wants tells whether a table is written in a format. Where none is named, those of a row
+// wants reports whether a table is written in a format. Where none is named, those of a row
 // for each cell or run are written in all, requests as CSV, too, and the rest as Parquet
 // alone, which all that read Arrow read.
 func (s *tableSet) wants(table, format string) bool {

@@ -85,7 +85,7 @@ func AxisNamed(name string) KnownAxis {
 // that lies in one of them varies the work.
 var work = []string{"dataset", "datasets"}
 
-// VariesWork tells whether an axis varies what is asked, such as a length or the data
+// VariesWork reports whether an axis varies what is asked, such as a length or the data
 // set, and not the system or its load.
 func VariesWork(name, path string) bool {
 	part, _, _ := strings.Cut(inBody(path), ".")
@@ -115,7 +115,7 @@ func some[T comparable](v T) any {
 	return v
 }
 
-// measuredPhase is the first phase that is no warmup.
+// measuredPhase is the first phase that is not a warmup.
 func measuredPhase(b *schema.Benchmark) schema.Phase {
 	for _, p := range b.Phases {
 		if p.Kind != "warmup" {

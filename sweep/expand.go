@@ -140,7 +140,7 @@ func probe(doc Document, x *expressions, all []point) error {
 	return found.err()
 }
 
-// besides tells whether two points differ on one axis at most.
+// besides reports whether two points differ on one axis at most.
 func besides(a, b []Value) bool {
 	n := 0
 	for k := range a {
@@ -180,7 +180,7 @@ func newCell(doc Document, pt *point, index int) (*Cell, error) {
 type mistakes struct {
 	list schema.Errors
 	seen map[string]bool
-	// other is the first error that is no mistake in the experiment.
+	// other is the first error that is not a mistake in the experiment.
 	other error
 }
 

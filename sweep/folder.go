@@ -67,7 +67,7 @@ func nameDirs(cells []*Cell) {
 	}
 }
 
-// fitsFolder tells whether a folder of a result directory may have the name.
+// fitsFolder reports whether a folder of a result directory may have the name.
 func fitsFolder(name string) bool {
 	return FolderName(name) == name && !slices.Contains(reserved[:], strings.ToLower(name))
 }

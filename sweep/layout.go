@@ -69,7 +69,7 @@ var turnsMean = map[string]string{
 	"as_written":   "in the order in which the axes are written",
 }
 
-// warms tells whether any cell has a warmup.
+// warms reports whether any cell has a warmup.
 func (p *Plan) warms() bool {
 	return slices.ContainsFunc(p.Cells, func(c *Cell) bool {
 		return slices.ContainsFunc(c.Resolved.Benchmark.Phases, func(f schema.Phase) bool { return f.Kind == "warmup" })

@@ -76,7 +76,7 @@ type Cell struct {
 	canonical []byte // what ID is the hash of
 }
 
-// Several tells whether more than one run may be carried out.
+// Several reports whether more than one run may be carried out.
 func (p *Plan) Several() bool { return len(p.Runs) != 1 }
 
 // Hide masks the secrets of all cells, and those of the proxies on the way.
@@ -169,7 +169,7 @@ func (p *Plan) Find(name string) (Run, error) {
 	return Run{}, fmt.Errorf("no cell is called %q", cell)
 }
 
-// Closed tells whether every profiling phase of the cell waits for answers: its
+// Closed reports whether every profiling phase of the cell waits for answers: its
 // throughput is then the server's doing, and not what was offered.
 func (c *Cell) Closed() bool { return Closed(c.Resolved.Benchmark.Phases) }
 

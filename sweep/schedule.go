@@ -94,7 +94,7 @@ func (p *Plan) RunID(c *Cell, trial int) string {
 	return fmt.Sprintf("%s-t%d", c.ID, trial)
 }
 
-// warmsOnce tells whether only the first trial of a cell has a warmup.
+// warmsOnce reports whether only the first trial of a cell has a warmup.
 func (p *Plan) warmsOnce() bool {
 	return p.MultiRun.DisableWarmupAfterFirst && p.ruled["disable_warmup_after_first"]
 }

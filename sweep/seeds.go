@@ -80,7 +80,7 @@ func (p *Plan) plantSeed(c *Cell) {
 	}
 }
 
-// searches tells whether the plan makes up its cells as it goes.
+// searches reports whether the plan makes up its cells as it goes.
 func (p *Plan) searches() bool {
 	k := p.Kind()
 	return k != nil && k.Searches || p.Experiment.Search != nil

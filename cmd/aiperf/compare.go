@@ -79,7 +79,7 @@ of them; 4: undecided.`,
 	},
 }
 
-// sameFile tells whether two paths are of one file, or of one directory.
+// sameFile reports whether two paths are of one file, or of one directory.
 func sameFile(a, b string) bool {
 	x, errX := os.Stat(a)
 	y, errY := os.Stat(b)

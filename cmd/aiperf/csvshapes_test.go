@@ -218,7 +218,7 @@ func csvHolds(b []byte, shape []csvPart, names csvNames) error {
 	return nil
 }
 
-// holds tells whether text is the part, and what is wrong within it.
+// holds reports whether text is the part, and what is wrong within it.
 func (p csvPart) holds(text string, names csvNames) (bool, error) {
 	r := csv.NewReader(strings.NewReader(text))
 	r.FieldsPerRecord = -1

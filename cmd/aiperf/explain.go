@@ -91,7 +91,7 @@ func (a *app) explainResult(dir string, p *argv.Line) error {
 	return nil
 }
 
-// settingIn tells whether a line of explain is about path, or something in it.
+// settingIn reports whether a line of explain is about path, or something in it.
 func settingIn(line, path string) bool {
 	name, _, _ := strings.Cut(line, " ")
 	return name == path || strings.HasPrefix(name, path+".")

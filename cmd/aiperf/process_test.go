@@ -231,7 +231,7 @@ func childrenOf(pid int) []int {
 	return out
 }
 
-// gone tells whether pid has ended; a zombie has.
+// gone reports whether pid has ended; a zombie has.
 func gone(pid int) bool {
 	_, state, ok := statOf(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	return !ok || state == "Z" || state == "X"

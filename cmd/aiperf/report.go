@@ -95,7 +95,7 @@ func outlets(plan *sweep.Plan, p *argv.Line, dir string) error {
 	return nil
 }
 
-// writable tells whether a file can be written: one that is there is opened, and
+// writable reports whether a file can be written: one that is there is opened, and
 // beside one that is not there a file is made and removed.
 func writable(path string) error {
 	if path == "" {

@@ -247,7 +247,7 @@ func (a *app) options(
 	return opt, nil
 }
 
-// wantsTheirs tells whether AIPerf's files are written: as the experiment says, else by
+// wantsTheirs reports whether AIPerf's files are written: as the experiment says, else by
 // profile, and by run where one of them is asked for.
 func wantsTheirs(command string, doc *schema.Document, plan *sweep.Plan) bool {
 	if said := plan.Cells[0].Resolved.Benchmark.Artifacts.AIPerf; said != nil {
@@ -338,7 +338,7 @@ func fileHint(err error) string {
 	return ""
 }
 
-// fullCodes tells whether the exit code says all there is to say. profile has
+// fullCodes reports whether the exit code says all there is to say. profile has
 // AIPerf's codes unless it is asked: 0 when there are results.
 func fullCodes(command string, p *argv.Line) (bool, error) {
 	switch said := p.Get("exit-codes"); said {

@@ -70,7 +70,7 @@ func (a *app) console(command string, p *argv.Line, asJSON bool) (*console, erro
 	return c, nil
 }
 
-// terminal tells whether a person looks at w.
+// terminal reports whether a person looks at w.
 func terminal(w io.Writer) bool {
 	if q, ok := w.(*quietPipe); ok {
 		w = q.w
@@ -215,7 +215,7 @@ func (a *app) showProgress(doc *schema.Document, plan *sweep.Plan, p *argv.Line,
 	}
 }
 
-// onTerminal tells whether a full screen can be shown: keys come from a
+// onTerminal reports whether a full screen can be shown: keys come from a
 // terminal and pictures go to one.
 func (a *app) onTerminal() bool {
 	in, ok := a.In.(*os.File)
@@ -264,7 +264,7 @@ func tell(e *live.Events) func(runner.Step) {
 	}
 }
 
-// doneRun is what a screen says of a run that is over.
+// doneRun is what a screen says about a run that is over.
 func doneRun(x runner.Step) live.Done {
 	d := live.Done{Cell: x.Run.Cell.Index, Trial: x.Run.Trial, Skipped: x.Skipped}
 	if x.Err != nil {

@@ -169,7 +169,7 @@ func (p *pseudo) keys(keys string) {
 	}
 }
 
-// cooked tells whether the terminal takes lines and shows what is typed.
+// cooked reports whether the terminal takes lines and shows what is typed.
 func (p *pseudo) cooked() bool {
 	p.t.Helper()
 	st, err := unix.IoctlGetTermios(int(p.line.Fd()), unix.TCGETS)

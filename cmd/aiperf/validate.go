@@ -25,7 +25,7 @@ func holdsResults(dir string) bool {
 	return err == nil
 }
 
-// noResults refuses a place that is no result directory.
+// noResults refuses a place that is not a result directory.
 func noResults(dir string) error {
 	return diag.New(dir+": not a result directory", "name a directory that aiperf run or profile has written")
 }

@@ -79,7 +79,7 @@ func (v *vt) lines() []string {
 
 func (v *vt) String() string { return strings.Join(v.lines(), "\n") }
 
-// shows tells whether words stand in a line of what is seen.
+// shows reports whether words stand in a line of what is seen.
 func (v *vt) shows(words string) bool {
 	return slices.ContainsFunc(v.lines(), func(l string) bool { return strings.Contains(l, words) })
 }

@@ -38,7 +38,7 @@ type Line struct {
 	given map[string]given
 }
 
-// Has tells whether a program flag was given.
+// Has reports whether a program flag was given.
 func (p *Line) Has(name string) bool { return p.Values[name] != nil }
 
 // Get is the value of a program flag, the last one given; "" when none was.

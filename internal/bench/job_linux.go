@@ -39,10 +39,10 @@ type job struct {
 	PauseAt, PauseFor time.Duration // what the server is told to do
 }
 
-// open tells whether requests have times of their own.
+// open reports whether requests have times of their own.
 func (j *job) open() bool { return j.N > 0 }
 
-// counted tells whether the number of requests is given, not the time.
+// counted reports whether the number of requests is given, not the time.
 func (j *job) counted() bool { return j.open() || j.Rounds > 0 }
 
 // total is how many requests there will be, 0 when time ends them.

@@ -108,7 +108,7 @@ func Environment(environ []string) (assigns []schema.Assignment, ignored []strin
 	return assigns, ignored, nil
 }
 
-// asksNothing tells whether value is what AIPerf does anyway.
+// asksNothing reports whether value is what AIPerf does anyway.
 func (v Variable) asksNothing(value string) bool {
 	plain := func(s string) string {
 		s = strings.ToLower(strings.TrimSpace(s))

@@ -152,7 +152,7 @@ func (t Template) Fill(model, url string) ([]byte, error) {
 	return text, nil
 }
 
-// TakesServer tells whether the template has one model and one address that
+// TakesServer reports whether the template has one model and one address that
 // stands for any server.
 func (t Template) TakesServer() bool {
 	_, err := t.Fill("model", "http://localhost")

@@ -255,7 +255,7 @@ func (e entry) cueFields(b *bytes.Buffer) {
 	}
 }
 
-// alone tells whether an object says one thing, which can stand behind its key.
+// alone reports whether an object says one thing, which can stand behind its key.
 func (e entry) alone() bool {
 	if e.kind != schema.SaidObject || len(e.fields) != 1 {
 		return false
@@ -280,7 +280,7 @@ func (e entry) plain() (one entry, comment string) {
 	return e, comment
 }
 
-// brief tells whether e is short enough for one line, in which nothing is explained:
+// brief reports whether e is short enough for one line, in which nothing is explained:
 // what is plain, and objects of that within one other at most.
 func (e entry) brief() bool {
 	const most = 72

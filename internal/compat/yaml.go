@@ -111,7 +111,7 @@ func (c *yamlReader) member(key, value *yaml.Node, free bool) entry {
 	return m
 }
 
-// isSecret tells whether a value is a credential that is written out.
+// isSecret reports whether a value is a credential that is written out.
 func isSecret(key, value string) bool {
 	return secretKey(key) && !strings.Contains(value, "${") && !strings.Contains(value, "{{")
 }
@@ -119,7 +119,7 @@ func isSecret(key, value string) bool {
 // variable is the name of the environment's that a credential is taken from.
 func variable(key string) string { return strings.ToUpper(strings.ReplaceAll(key, "-", "_")) }
 
-// secretKey tells whether a key names a credential.
+// secretKey reports whether a key names a credential.
 func secretKey(name string) bool {
 	name = strings.ToLower(strings.ReplaceAll(name, "-", "_"))
 	for _, s := range []string{"api_key", "apikey", "authorization", "password", "secret", "cookie"} {

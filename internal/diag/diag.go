@@ -80,7 +80,7 @@ func (e *Error) Error() string {
 	return strings.Join(append(parts, e.Message), ": ")
 }
 
-// Typed tells whether the mistake stands on the command line. Such a place begins with
+// Typed reports whether the mistake stands on the command line. Such a place begins with
 // a dash, and that of a file never does: a path is not read as an option.
 func (e *Error) Typed() bool { return strings.HasPrefix(e.Place, "-") }
 

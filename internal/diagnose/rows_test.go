@@ -36,7 +36,7 @@ func rowsOf(trials ...figures) (rows []sinks.MetricRow) {
 	return rows
 }
 
-// busy is a run of 200 requests in 20 s, whose server says of itself what the client saw.
+// busy is a run of 200 requests in 20 s, whose server says about itself what the client saw.
 func busy(more figures) figures {
 	of := figures{
 		looksName: 60, metrics.RequestCount + ".avg": 200, metrics.RequestThroughput + ".avg": 10,

@@ -39,7 +39,7 @@ func (b Bound) told(unit string) string {
 	return b.Fact + " < " + limit
 }
 
-// meets tells whether the fact is known and within the bound.
+// meets reports whether the fact is known and within the bound.
 func (b Bound) meets(f *facts) bool {
 	v := f.get(b.Fact)
 	return !math.IsNaN(v) && (v >= b.Limit) == b.Least
@@ -328,7 +328,7 @@ func (f *facts) shares() string {
 		percent(q/all), percent(p/all), percent(d/all))
 }
 
-// holds tells whether the rule holds of a cell.
+// holds reports whether the rule holds of a cell.
 func (r *Rule) holds(f *facts) bool {
 	return r.met(f) != nil && !slices.ContainsFunc(r.Unless, func(b Bound) bool { return b.meets(f) })
 }

@@ -75,7 +75,7 @@ func TestVerdictOnWhatServersDo(t *testing.T) {
 	}
 }
 
-// disturbing tells whether a check may also be in doubt because the machine has
+// disturbing reports whether a check may also be in doubt because the machine has
 // other things to do.
 func disturbing(check string) bool {
 	switch check {

@@ -46,7 +46,7 @@ const leastInUse = 4 << 20
 // and each command, and each server that a plan starts, begins with them.
 const firstPercent = 100 * small / leastInUse
 
-// first tells whether that is the limit outside of the functions below, and how many of
+// first reports whether that is the limit outside of the functions below, and how many of
 // them are at it.
 var first struct {
 	sync.Mutex
@@ -83,7 +83,7 @@ func isFirst(limit int) bool {
 	return first.now && limit == firstPercent
 }
 
-// acquire begins to keep a limit, and tells whether the first one was set until then.
+// acquire begins to keep a limit, and reports whether the first one was set until then.
 func acquire() (ours bool) {
 	first.Lock()
 	defer first.Unlock()

@@ -58,7 +58,7 @@ func (h *Heap[T]) put(i int, x T) {
 	}
 }
 
-// up puts x where it belongs between place i and the top, and tells whether
+// up puts x where it belongs between place i and the top, and reports whether
 // that is above i.
 func (h *Heap[T]) up(i int, x T) (rose bool) {
 	at := i

@@ -13,7 +13,7 @@ type number struct{ v, at int }
 func (a *number) Before(b *number) bool { return a.v < b.v }
 
 // A heap under random pushes, pops and removals gives what a sorted list gives,
-// and says of each element where it stands.
+// and says where each element is.
 func TestHeapAgainstASortedList(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))

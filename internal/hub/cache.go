@@ -56,7 +56,7 @@ func Folders() []string {
 	return []string{filepath.Join(cache, "huggingface", "hub")}
 }
 
-// Offline tells whether the environment forbids asking the hub.
+// Offline reports whether the environment forbids asking the hub.
 func Offline() bool {
 	for _, name := range []string{"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE"} {
 		if v := strings.ToLower(os.Getenv(name)); v == "1" || v == "true" || v == "yes" || v == "on" {

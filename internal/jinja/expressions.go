@@ -37,7 +37,7 @@ func (p *parser) tuple(choice bool, ends []string) (expr, error) {
 	return &listNode{line, list, tupleList}, nil
 }
 
-// ended tells whether a list of expressions is over.
+// ended reports whether a list of expressions is over.
 func (p *parser) ended(words []string) bool {
 	t := p.peek()
 	switch t.kind {

@@ -194,7 +194,7 @@ func wordTag(s, word string) int {
 	return len(s) - len(rest)
 }
 
-// raw reads text that is no template, up to its end tag.
+// raw reads text that is not a template, up to its end tag.
 func (l *lexer) raw(n int) error {
 	l.skip(n)
 	l.close("%}", false)

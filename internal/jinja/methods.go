@@ -258,7 +258,7 @@ func swapCase(s string) string {
 	}, s)
 }
 
-// pythonTitle begins a word behind everything that is no letter.
+// pythonTitle begins a word behind everything that is not a letter.
 func pythonTitle(s string) string {
 	inside := false
 	return strings.Map(func(r rune) rune {

@@ -152,7 +152,7 @@ func (n *choice) eval(s *scope) (any, error) {
 	return n.no.eval(s)
 }
 
-// holds tells whether an expression is true.
+// holds reports whether an expression is true.
 func holds(e expr, s *scope, line int) (bool, error) {
 	v, err := e.eval(s)
 	if err != nil {

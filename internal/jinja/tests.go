@@ -82,13 +82,13 @@ func divisible(v any, c *call) (bool, error) {
 	return remainder(v, by, 0)
 }
 
-// cased tells whether a text has letters of one case and none of the other.
+// cased reports whether a text has letters of one case and none of the other.
 func cased(v any, is, other func(rune) bool) (bool, error) {
 	s, err := str(v)
 	return strings.IndexFunc(s, is) >= 0 && strings.IndexFunc(s, other) < 0, err
 }
 
-// same tells whether two values are one.
+// same reports whether two values are one.
 func same(a, b any) bool {
 	switch a.(type) {
 	case undefined, function:

@@ -50,7 +50,7 @@ func (d *Dict) Set(name string, value any) {
 // Get is the value of a name, false when there is none.
 func (d *Dict) Get(name string) (any, bool) { return d.get(name) }
 
-// Each calls f with every dict that a list holds; what is no list holds none.
+// Each calls f with every dict that a list holds; what is not a list holds none.
 func Each(v any, f func(*Dict)) {
 	l, _ := v.(*list)
 	if l == nil {

@@ -78,7 +78,7 @@ var sides = map[string]struct{ ours, vet, json bool }{
 	"vet-refuses": {true, false, true},
 }
 
-// alike holds all three to what a case says of itself.
+// alike holds all three to what a case says about itself.
 func (d *judged) alike(t *testing.T) {
 	t.Helper()
 	where := strings.TrimPrefix(d.kind, "cases, ")
@@ -200,7 +200,7 @@ func (v *validators) vet(d *judged) error {
 	return nil
 }
 
-// evaluated is what CUE says of it.
+// evaluated is what CUE says about it.
 func (v *validators) evaluated(d *judged) error {
 	if d.ext == ".cue" {
 		inst := v.cue[filepath.Dir(d.file)]
@@ -220,7 +220,7 @@ func (v *validators) evaluated(d *judged) error {
 	return v.def.Unify(v.ctx.BuildFile(f)).Validate(cue.Concrete(true))
 }
 
-// schema is what a JSON Schema validator says of a file of YAML, or of what cue
+// schema is what a JSON Schema validator says about a file of YAML, or of what cue
 // export makes of one in CUE. The same must be a file that this program takes.
 func (v *validators) schema(d *judged) error {
 	var js []byte

@@ -12,7 +12,7 @@ type reason struct {
 	why     string
 }
 
-// is tells whether a refusal is of this kind.
+// is reports whether a refusal is of this kind.
 func (r reason) is(refusal error) bool {
 	return r.said.MatchString(strings.Split(refusal.Error(), "\n")[0])
 }

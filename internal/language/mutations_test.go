@@ -143,7 +143,7 @@ func copyOf(text string) (doc map[string]any) {
 	return doc
 }
 
-// shapeAbove tells whether path is a field of a distribution.
+// shapeAbove reports whether path is a field of a distribution.
 func shapeAbove(index fields.Table, path string) bool {
 	for {
 		i := strings.LastIndex(path, ".")

@@ -149,21 +149,21 @@ type Metric struct {
 	theirs    func(*Totals) float64 // Derived by AIPerf's definition, where that is another
 }
 
-// Distribution tells whether the metric has percentiles.
+// Distribution reports whether the metric has percentiles.
 func (m *Metric) Distribution() bool { return m.Derived == nil }
 
-// PerRequest tells whether one request has a value, so that an SLO can be set on it.
+// PerRequest reports whether one request has a value, so that an SLO can be set on it.
 func (m *Metric) PerRequest() bool { return m.Record != nil && m.Needs&FailedOnly == 0 }
 
-// parted tells whether its mean in the steady window is over parts of requests: of
+// parted reports whether its mean in the steady window is over parts of requests: of
 // lengths, so that rate × mean length is tokens per second.
 func (m *Metric) parted() bool { return m.Record != nil && m.Unit == "tokens" }
 
-// residence tells whether its mean in the steady window is the time that requests spent
+// residence reports whether its mean in the steady window is the time that requests spent
 // there for each that was delivered there, so that rate × mean latency is in flight.
 func (m *Metric) residence() bool { return m.Tag == RequestLatency }
 
-// correlated tells whether the effective sample size is worth its price: for
+// correlated reports whether the effective sample size is worth its price: for
 // times and rates, not for counts and shares of them.
 func (m *Metric) correlated() bool {
 	return m.Record != nil && !m.Int && m.Group != HTTP && m.Group != Usage

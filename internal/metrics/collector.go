@@ -30,7 +30,7 @@ type Options struct {
 	SLOs map[string]float64
 }
 
-// Has tells whether a run with these options can have the metric.
+// Has reports whether a run with these options can have the metric.
 func (o Options) Has(m *Metric) bool {
 	return (o.Streaming || m.Needs&Streaming == 0) && (o.Tokens || m.Needs&Tokens == 0) &&
 		(!o.ServerCount || m.Needs&ClientCount == 0)
@@ -346,7 +346,7 @@ type columnStat struct {
 	Stat
 }
 
-// serves tells whether everything that m wants has been computed.
+// serves reports whether everything that m wants has been computed.
 func (k *columnStat) serves(m *Metric) bool { return k.metric.correlated() || !m.correlated() }
 
 // as is the same statistics for m.

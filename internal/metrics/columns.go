@@ -27,7 +27,7 @@ const (
 	overflow
 )
 
-// succeeded tells whether it neither failed nor was cancelled.
+// succeeded reports whether it neither failed nor was cancelled.
 func (f flag) succeeded() bool { return f&(failed|cancelled) == 0 }
 
 func (w *rows) add(r *record.Record, j judge) {

@@ -29,7 +29,7 @@ func Blank(tag, unit string) Stat {
 	return s
 }
 
-// Finite tells whether a statistic is a number that a file may hold.
+// Finite reports whether a statistic is a number that a file may hold.
 func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // OrNil is a number for a file, nil for what is none: absent means absent.

@@ -13,7 +13,7 @@ type Headline struct {
 	Name string // "TTFT p99 ms"
 }
 
-// Percent tells whether the value, a share, is shown as a percentage.
+// Percent reports whether the value, a share, is shown as a percentage.
 func (h Headline) Percent() bool { return h.Unit == "ratio" }
 
 // Headlines are the columns of tables of cells, in their order, as far as told

@@ -217,7 +217,7 @@ type column struct {
 
 func (c *column) len() int { return len(c.blocks)*blockRows + len(c.tail) }
 
-// set gives the row a value unless it is no number. Rows come in order.
+// set gives the row a value unless it is not a number. Rows come in order.
 func (c *column) set(row int, v float64) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return
@@ -249,7 +249,7 @@ func (c *column) all(into []float64) []float64 {
 	return append(into, c.tail...)
 }
 
-// equal tells whether two columns hold the same values, bit by bit: equal values
+// equal reports whether two columns hold the same values, bit by bit: equal values
 // are packed alike.
 func (c *column) equal(o *column) bool {
 	same := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }

@@ -14,7 +14,7 @@ type Value struct {
 	Int       bool      // Value is a whole number
 }
 
-// OfRequests tells whether one request can have a value, or several.
+// OfRequests reports whether one request can have a value, or several.
 func (m *Metric) OfRequests() bool { return m.Record != nil || m.List != nil }
 
 // Values appends what r has of the metric: nothing, one value, or the list of a

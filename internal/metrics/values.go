@@ -223,7 +223,7 @@ func overflowWords() []string {
 	}
 }
 
-// overflowed tells whether the server refused the request because it is too
+// overflowed reports whether the server refused the request because it is too
 // long for the model.
 func overflowed(r *record.Record) bool {
 	if r.Status != record.HTTPError || r.HTTPStatus != 400 && r.HTTPStatus != 413 && r.HTTPStatus != 422 {

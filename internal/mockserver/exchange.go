@@ -165,7 +165,7 @@ func (x *exchange) now() *endpoint.Script {
 	return &x.script
 }
 
-// reports tells whether a stream ends with a usage report.
+// reports reports whether a stream ends with a usage report.
 func (x *exchange) reports() bool {
 	switch x.conn.server.cfg.Usage {
 	case UsageOff:
@@ -176,7 +176,7 @@ func (x *exchange) reports() bool {
 	return x.call.IncludeUsage || !x.call.Stream
 }
 
-// reportsEach tells whether every chunk carries one.
+// reportsEach reports whether every chunk carries one.
 func (x *exchange) reportsEach() bool {
 	u := x.conn.server.cfg.Usage
 	return u == UsageEach || (u != UsageOff && x.call.UsageEach)

@@ -80,7 +80,7 @@ func (s *scheduler) end() {
 	s.waker.wake()
 }
 
-// ready tells whether there is news from outside.
+// ready reports whether there is news from outside.
 func (s *scheduler) ready() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

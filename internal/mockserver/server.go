@@ -162,7 +162,7 @@ func (s *Server) forget(c *connection) {
 	delete(s.conns, c)
 }
 
-// serves tells whether a model is one of ours.
+// serves reports whether a model is one of ours.
 func (s *Server) serves(model string) bool {
 	return len(s.cfg.Models) == 0 || slices.Contains(s.cfg.Models, model)
 }

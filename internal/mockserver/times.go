@@ -112,7 +112,7 @@ func (c *Config) length(rng *rand.Rand) int {
 // generic cell rate algorithm with a burst of one second's worth, at least 1.
 type bucket struct{ full int64 } // when it would be empty of requests again
 
-// admit tells whether a request at a moment is let in, and else how long it is
+// admit reports whether a request at a moment is let in, and else how long it is
 // until one would be.
 func (b *bucket) admit(rate float64, at int64) (ok bool, wait time.Duration) {
 	gap, burst := int64(1e9/rate), int64(1e9*max(1, 1/rate))

@@ -9,7 +9,7 @@ type workers struct {
 	waiting []*exchange
 }
 
-// full tells whether the line takes no one else.
+// full reports whether the line takes no one else.
 func (w *workers) full(c *Config) bool {
 	return c.Queue > 0 && w.busy >= c.Workers && len(w.waiting) >= c.Queue
 }

@@ -29,7 +29,7 @@ type Mailbox[T any] struct {
 // patience is how often work is put off at most: what waits needs memory.
 const patience = 5
 
-// NewMailbox is one whose work lingers; pressed tells whether there is more
+// NewMailbox is one whose work lingers; pressed reports whether there is more
 // important work, and may be nil.
 func NewMailbox[T any](linger time.Duration, pressed func() bool) *Mailbox[T] {
 	m := &Mailbox[T]{linger: linger, pressed: pressed}

@@ -4,5 +4,5 @@
 // time by itself, so what counts allocations or CPU says nothing beside it.
 package race
 
-// Enabled tells whether the race detector is on.
+// Enabled reports whether the race detector is on.
 const Enabled = false

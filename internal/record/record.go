@@ -152,7 +152,7 @@ type Chunk struct {
 	SameRead bool // shared a read with the event before it
 }
 
-// IsContent tells whether the event carried text, reasoning or a tool call.
+// IsContent reports whether the event carried text, reasoning or a tool call.
 func (c Chunk) IsContent() bool { return c.Kind <= Tool }
 
 // New returns a record in which nothing has been measured.
@@ -178,10 +178,10 @@ func (r *Record) Part() Parts { return r.Status.Part() }
 // off, or never sent. It is no failure of the server's, and no success.
 func (r *Record) Censored() bool { return r.Part()&(InCut|InUnsent) != 0 }
 
-// Succeeded tells whether the whole answer came. What did not succeed has no times
+// Succeeded reports whether the whole answer came. What did not succeed has no times
 // and no tokens in any statistics of successes.
 func (r *Record) Succeeded() bool { return r.Status == OK }
 
-// Failed tells whether the request failed: neither cut off, nor cancelled as asked,
+// Failed reports whether the request failed: neither cut off, nor cancelled as asked,
 // nor never sent.
 func (r *Record) Failed() bool { return r.Part() == InFailed }

@@ -77,7 +77,7 @@ func TestNoDecisionReadsTheTextOfAnError(t *testing.T) {
 	}
 }
 
-// readsText tells whether n is a question about the text of an error or of a place:
+// readsText reports whether n is a question about the text of an error or of a place:
 // does it hold, begin or end with some words, or is it these.
 func readsText(n ast.Node) bool {
 	switch n := n.(type) {
@@ -99,7 +99,7 @@ func readsText(n ast.Node) bool {
 	return false
 }
 
-// isText tells whether x is the text of an error, or the words of a place or hint.
+// isText reports whether x is the text of an error, or the words of a place or hint.
 func isText(x ast.Expr) bool {
 	switch x := x.(type) {
 	case *ast.CallExpr:
@@ -114,7 +114,7 @@ func isText(x ast.Expr) bool {
 	return false
 }
 
-// isWords tells whether x is a text with something in it.
+// isWords reports whether x is a text with something in it.
 func isWords(x ast.Expr) bool {
 	lit, ok := x.(*ast.BasicLit)
 	if ok {

@@ -135,7 +135,7 @@ func moveBack(dir, to string, names []string) {
 	_ = os.Remove(to)
 }
 
-// inUse tells whether dir is the working directory or lies above it: then it
+// inUse reports whether dir is the working directory or lies above it: then it
 // keeps its place, and its entries move.
 func inUse(dir string) bool {
 	here, err := os.Getwd()

@@ -163,7 +163,7 @@ func lockRefusal(dir string, err error) error {
 	return refusal(dir, reason(err), hint)
 }
 
-// allDone tells whether no run failed: failed runs are tried again on resume.
+// allDone reports whether no run failed: failed runs are tried again on resume.
 func allDone(events []Event) bool {
 	for _, e := range Last(events) {
 		if !e.settled() {
@@ -302,7 +302,7 @@ func (d *Dir) RemoveEmpty(runs []string) {
 	removeEmpty(d.Path, folders)
 }
 
-// holdsAny tells whether there is something of that name.
+// holdsAny reports whether there is something of that name.
 func holdsAny(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

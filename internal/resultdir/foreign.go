@@ -59,7 +59,7 @@ func beside(events []Event) map[string]bool {
 	return names
 }
 
-// foreign tells whether a path below the result directory, with slashes, is
+// foreign reports whether a path below the result directory, with slashes, is
 // somebody else's. The folder of logs may be shared.
 func foreign(names map[string]bool, rel string) bool {
 	first, _, _ := strings.Cut(rel, "/")

@@ -10,6 +10,6 @@ func lockDir(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 }
 
-// Held tells whether a process has the lock of dir; where that cannot be known,
+// Held reports whether a process has the lock of dir; where that cannot be known,
 // one may.
 func Held(string) bool { return true }

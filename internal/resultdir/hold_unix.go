@@ -31,7 +31,7 @@ func lockDir(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Held tells whether a process has the lock of dir. It takes the lock for a
+// Held reports whether a process has the lock of dir. It takes the lock for a
 // moment, so ask it of a directory that nobody is about to open.
 func Held(dir string) bool {
 	f, err := os.Open(filepath.Join(dir, lockName))

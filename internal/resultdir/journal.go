@@ -115,7 +115,7 @@ func (j *journal) add(e Event) error {
 
 func (j *journal) close() error { return j.f.Close() }
 
-// settled tells whether nothing is left to do of the run that e is the last event of.
+// settled reports whether nothing is left to do of the run that e is the last event of.
 func (e *Event) settled() bool { return e.Event == "done" || e.Spared }
 
 // Begun are the last events of the runs that were begun in dir, in the order in which

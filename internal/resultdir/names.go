@@ -42,7 +42,7 @@ const RecordsKept = "records.tar.zst"
 // its table.
 func StreamOf(table string) string { return table + "." + StreamName }
 
-// isStream tells whether a file of this base name is one that tables are made of.
+// isStream reports whether a file of this base name is one that tables are made of.
 func isStream(base string) bool { return base == StreamName || strings.HasSuffix(base, "."+StreamName) }
 
 // Where the log stands in a result directory, and in that of a run.
@@ -51,7 +51,7 @@ const (
 	LogName = "aiperf.log"
 )
 
-// LiveName is what a running plan says of itself to those who watch. It is gone
+// LiveName is what a running plan says about itself to those who watch. It is gone
 // when the plan is over, unless the process was killed.
 const LiveName = ".live.json"
 

@@ -16,7 +16,7 @@ var open = []string{
 	"anthropic-beta", "anthropic-version", "openai-beta", "traceparent", "x-correlation-id", "x-request-id",
 }
 
-// Header tells whether the value of a header with that name is masked.
+// Header reports whether the value of a header with that name is masked.
 func Header(name string) bool {
 	return !slices.Contains(open, strings.ToLower(strings.TrimSpace(name)))
 }

@@ -178,7 +178,7 @@ const (
 	phrase   = 16
 )
 
-// Telling tells whether a word is told apart from innocent text, so that it is
+// Telling reports whether a word is told apart from innocent text, so that it is
 // masked wherever it turns up, and not only where it was said. Known says that it
 // is a credential; else it only may be one, as the value of any header or variable.
 // "8", "true", "EMPTY" and "production" are not.
@@ -196,7 +196,7 @@ func Telling(w string, known bool) bool {
 	return len(w) >= longer && !number && !(plain(w) && len(w) < phrase)
 }
 
-// plain tells whether w may be a word of a language: letters, all in one case but
+// plain reports whether w may be a word of a language: letters, all in one case but
 // for the first.
 func plain(w string) bool {
 	for _, r := range w {

@@ -17,7 +17,7 @@ const Mask = "<redacted>"
 // Gap stands in a text where a secret stood.
 const Gap = "***"
 
-// Masked tells whether nothing can be seen of a value.
+// Masked reports whether nothing can be seen of a value.
 func Masked(v any) bool { return v == Mask || v == Gap }
 
 // alarming are words of a name that make its value a credential.
@@ -29,7 +29,7 @@ var alarming = []string{
 // harmless are words in front of "key" that make it an ordinary one.
 var harmless = []string{"routing", "idempotency", "cache", "partition", "affinity", "hash"}
 
-// Name tells whether a header, a query parameter or a key of that name carries
+// Name reports whether a header, a query parameter or a key of that name carries
 // a credential: X-API-Key, access_token, Set-Cookie.
 func Name(name string) bool {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
@@ -113,7 +113,7 @@ const opaqueFrom = 32
 
 var opaque = regexp.MustCompile(`^[A-Za-z0-9+/_=%-]*$`)
 
-// paramIs tells whether a parameter, its name as it travels, carries a credential.
+// paramIs reports whether a parameter, its name as it travels, carries a credential.
 func paramIs(name, value string) bool {
 	return named(name) || len(value) >= opaqueFrom && opaque.MatchString(value) && anyDigit(value)
 }
@@ -225,7 +225,7 @@ func Members(members map[string]any) (out []string) {
 	return out
 }
 
-// InCommand tells whether a command line says a credential: --token VALUE,
+// InCommand reports whether a command line says a credential: --token VALUE,
 // API_KEY=VALUE, "Authorization: VALUE", an address with a password. A value that
 // begins with $ is taken from somewhere else.
 func InCommand(words []string) bool {

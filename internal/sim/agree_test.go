@@ -123,7 +123,7 @@ func parse(t *testing.T, screen, before, after string) figure {
 	return figure{v, math.Pow10(max(len(whole)-3, -len(decimals))) / 2} // at most three digits
 }
 
-// isProduct tells whether f can be a × b × scale.
+// isProduct reports whether f can be a × b × scale.
 func (f figure) isProduct(a, b figure, scale float64) bool {
 	low, high := (a.value-a.half)*(b.value-b.half)*scale, (a.value+a.half)*(b.value+b.half)*scale
 	return f.value+f.half >= low && f.value-f.half <= high

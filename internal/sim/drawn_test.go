@@ -242,7 +242,7 @@ func still(c *circumstances, rng *rand.Rand) (*sweeptest.Document, []system) {
 	return alike(c, rng)
 }
 
-// drifted tells whether the plan is said to have drifted.
+// drifted reports whether the plan is said to have drifted.
 func drifted(r *decide.Results, _ []system) bool {
 	e := verdict.PlanEvidence{}
 	for i := range r.Cells {
@@ -275,17 +275,17 @@ func says(words ...decide.Verdict) func(*decide.Results, []system) bool {
 // wanted is the share of requests that must be good.
 const wanted = 0.99
 
-// bestMisses tells whether the cell that is named best within the limits misses them.
+// bestMisses reports whether the cell that is named best within the limits misses them.
 func bestMisses(r *decide.Results, of []system) bool {
 	return bestIsNamed(r, of) && of[r.UnderSLO[0].Cell.Cell.Index].good < wanted
 }
 
-// bestIsNamed tells whether a best within limits is named, which is no mistake.
+// bestIsNamed reports whether a best within limits is named, which is not a mistake.
 func bestIsNamed(r *decide.Results, _ []system) bool {
 	return len(r.UnderSLO) > 0 && r.UnderSLO[0].Shown
 }
 
-// bestIsNot tells whether another cell holds the limits and is faster by more than what
+// bestIsNot reports whether another cell holds the limits and is faster by more than what
 // counts as equal.
 func bestIsNot(r *decide.Results, of []system) bool {
 	if !bestIsNamed(r, of) {
@@ -296,7 +296,7 @@ func bestIsNot(r *decide.Results, of []system) bool {
 		func(t system) bool { return t.good >= wanted && t.throughput > named.throughput*1.01 })
 }
 
-// heldMisses tells whether a cell is called HELD that misses the limits.
+// heldMisses reports whether a cell is called HELD that misses the limits.
 func heldMisses(r *decide.Results, of []system) bool {
 	return slices.ContainsFunc(r.Cells, func(c decide.CellResult) bool {
 		return len(c.SLOs) > 0 && c.SLOs[0].State == decide.Held && of[c.Cell.Index].good < wanted

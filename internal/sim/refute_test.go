@@ -108,7 +108,7 @@ type seen struct {
 	status             string
 }
 
-// answered tells whether the server gave a whole answer, and the client waited for it.
+// answered reports whether the server gave a whole answer, and the client waited for it.
 func (s *seen) answered() bool { return s.Status == 200 && s.Fault == "" && !s.Aborted }
 
 // story is the truth about a run.
@@ -259,7 +259,7 @@ func (s *story) held(slots int) float64 {
 	return used / float64(last) / float64(slots)
 }
 
-// touched tells whether the run says that the number is not sure.
+// touched reports whether the run says that the number is not sure.
 func touched(o *decide.Outcome, name string) bool {
 	tag, stat, _ := strings.Cut(name, ".")
 	return !o.Taints.Of(tag, stat).None()
@@ -336,7 +336,7 @@ func lies(x *trial, o *Outcome, s *story) (said []string) {
 	return said
 }
 
-// saysOverload tells whether the run says that its server did not keep up.
+// saysOverload reports whether the run says that its server did not keep up.
 func saysOverload(rep *runner.RunReport) bool {
 	f, ok := finding(rep, validity.Backlog)
 	return ok && f.Verdict > validity.Valid

@@ -213,7 +213,7 @@ func (a *alarms) count(o conclusion) {
 	}
 }
 
-// told tells whether any primary metric of any comparison is WORSE or BETTER.
+// told reports whether any primary metric of any comparison is WORSE or BETTER.
 func told(o conclusion) bool {
 	for _, c := range o.Comparisons {
 		for _, r := range c.Rows {

@@ -39,7 +39,7 @@ type asked struct {
 	count       func(c conclusion) bool
 }
 
-// found tells whether a check over the plan is past its limit.
+// found reports whether a check over the plan is past its limit.
 func found(check string) func(c conclusion) bool {
 	return func(c conclusion) bool {
 		return slices.ContainsFunc(c.plan, func(f verdict.Finding) bool {

@@ -35,7 +35,7 @@ type Worlds struct {
 	// instance's memory, placement or cache make of it as long as they last.
 	Pace func(url string, run int) float64
 
-	// Dead, if set, tells whether the server is gone for a run: it takes no connection.
+	// Dead, if set, reports whether the server is gone for a run: it takes no connection.
 	Dead func(url string, run int) bool
 
 	// Stall, if set, is when the client stands still in a run: servers work on, answers

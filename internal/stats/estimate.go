@@ -144,7 +144,7 @@ func describe(values []float64, level float64) (Estimate, []float64) {
 	return e, finite
 }
 
-// endless tells whether a value is infinite.
+// endless reports whether a value is infinite.
 func endless(values []float64) bool {
 	for _, v := range values {
 		if math.IsInf(v, 0) {
@@ -192,7 +192,7 @@ func (e Estimate) warnFew() Estimate {
 	return e
 }
 
-// HasInterval tells whether there is one.
+// HasInterval reports whether there is one.
 func (e Estimate) HasInterval() bool { return !math.IsNaN(e.Low) && !math.IsNaN(e.High) }
 
 // Half is half the width of the interval, NaN without one.

@@ -90,13 +90,13 @@ func Floor(q float64) int {
 	return hi
 }
 
-// Certified tells whether n values, effectively, are enough for percentile q.
+// Certified reports whether n values, effectively, are enough for percentile q.
 func Certified(q, nEff float64) bool {
 	p := min(q, 1-q)
 	return p > 0 && nEff >= 2 && !tooFew(math.Floor(nEff), p) // Floor without the search
 }
 
-// tooFew tells whether n is below the Floor of a percentile, beyond which a value
+// tooFew reports whether n is below the Floor of a percentile, beyond which a value
 // is with probability p; from 2 values on.
 func tooFew(n, p float64) bool {
 	none := n * math.Log1p(-p)

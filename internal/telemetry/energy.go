@@ -39,7 +39,7 @@ func powerScale(metric string) float64 {
 	}[metric]
 }
 
-// Energy is that of all GPUs over a window, with what tells whether it can be relied on.
+// Energy is that of all GPUs over a window, with what reports whether it can be relied on.
 type Energy struct {
 	GPUs     int
 	Joules   float64
@@ -58,7 +58,7 @@ const (
 	gapAlways     = 2 // s
 )
 
-// Valid tells whether the energy can be shown over a window of so many seconds.
+// Valid reports whether the energy can be shown over a window of so many seconds.
 func (e *Energy) Valid(window float64) bool {
 	return e.GPUs > 0 && e.Coverage >= leastCoverage && e.Gap <= max(gapAlways, gapShare*window)
 }
@@ -116,7 +116,7 @@ func (e *Energies) Window(from, to int64) (out Energy) {
 	return out
 }
 
-// supplyOf is what a series says of energy. Of a counter only its changes are news: an
+// supplyOf is what a series says about energy. Of a counter only its changes are news: an
 // exporter may repeat what it read half a minute ago.
 func supplyOf(s *Series) (g supply, ok bool) {
 	if scale := energyScale(s.Metric); scale > 0 {

@@ -16,7 +16,7 @@ const (
 	ROCM = "rocm" // pages of AMD's device metrics exporter
 )
 
-// IsGPU tells whether a collector watches GPUs.
+// IsGPU reports whether a collector watches GPUs.
 func IsGPU(collector string) bool {
 	return collector == DCGM || collector == NVML || collector == ROCM
 }
@@ -33,7 +33,7 @@ type GPUField struct {
 	Counter bool    `json:"counter"` // it only grows
 }
 
-// Of tells whether the field is one of a collector's. A page that was named may be of
+// Of reports whether the field is one of a collector's. A page that was named may be of
 // either exporter, whatever was meant to be there: their names differ.
 func (f *GPUField) Of(collector string) bool {
 	return (cmp.Or(f.Collector, DCGM) == NVML) == (collector == NVML)

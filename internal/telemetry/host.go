@@ -1,8 +1,11 @@
-// Package telemetry watches the machine that measures: CPU use of this
-// process, the Go scheduler, sleeps that wake late, throttling, clock jumps.
-// Start begins to watch, tells what each second was like, and Stop returns a Host
-// report for the time between.
-// It costs less than one per cent of a core.
+// Package telemetry watches what stands beside the load, while it runs: the measuring
+// machine (CPU use of this process, the Go scheduler, sleeps that wake late, throttling,
+// clock jumps), servers' and exporters' pages of metrics, GPUs, and the network's round
+// trip.
+//
+// Start begins to watch the machine, reports on each second, and Stop returns a Host for
+// the time between; it costs less than one per cent of a core. A Scraper reads pages, and
+// vocabulary.go says what their metrics mean.
 package telemetry
 
 import (

@@ -123,7 +123,7 @@ func (b *boards) init() error {
 	return nil
 }
 
-// has tells whether the installed driver has a function.
+// has reports whether the installed driver has a function.
 func (b *boards) has(function string) bool {
 	lacks, known := b.lacks[function]
 	if !known {

@@ -225,7 +225,7 @@ func (r *reading) sample(line []byte) bool {
 	return true
 }
 
-// counts tells whether name is of a histogram's counts, which cannot be negative.
+// counts reports whether name is of a histogram's counts, which cannot be negative.
 func (r *reading) counts(name string) bool {
 	for _, end := range []string{"_bucket", "_count"} {
 		if base, ok := strings.CutSuffix(name, end); ok && r.types[base] == Histogram {
@@ -339,7 +339,7 @@ func labelText(labels []*dto.LabelPair, extra ...string) string {
 	return Labels(pairs)
 }
 
-// units are what the end of a metric's name says of its unit, as AIPerf reads it, the
+// units are what the end of a metric's name says about its unit, as AIPerf reads it, the
 // longer ends first.
 var units = []struct{ end, unit string }{
 	{"_seconds", "seconds"},

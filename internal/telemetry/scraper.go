@@ -29,7 +29,7 @@ const (
 	budget = 100
 )
 
-// What a Scraper says of its own looks, in Prometheus' words. Up is 1 when the page was
+// What a Scraper says about its own looks, in Prometheus' words. Up is 1 when the page was
 // read and 0 when it was not: then nothing is known of the source until it is 1 again.
 const (
 	Up       = "up"

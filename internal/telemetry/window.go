@@ -57,7 +57,7 @@ func (r *Readings) Add(s Sample) {
 	t.at, t.v = append(t.at, s.At), append(t.v, s.Value)
 }
 
-// Figure is what one source says of one word over a window.
+// Figure is what one source says about one word over a window.
 type Figure struct {
 	Source, Server, Metric string
 	Word                   Word
@@ -292,7 +292,7 @@ var quantiles = [3]struct {
 	q    float64
 }{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}}
 
-// dark tells whether the source could not be read at a moment, and has not been since.
+// dark reports whether the source could not be read at a moment, and has not been since.
 func (r *readings) dark(at int64) bool {
 	i, found := slices.BinarySearch(r.gaps, at)
 	if !found {

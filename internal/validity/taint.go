@@ -26,7 +26,7 @@ func LevelOf(v Verdict) Level {
 	return Doubtful
 }
 
-// Worse tells whether l is worse than other.
+// Worse reports whether l is worse than other.
 func (l Level) Worse(other Level) bool { return l.rank() > other.rank() }
 
 func (l Level) rank() int { return slices.Index([]Level{Sound, Doubtful, Wrong}, l) }
@@ -39,10 +39,10 @@ type Taint struct {
 	Runs, Of int // of a number over trials: in how many of them it is that; 0 for a number of one run
 }
 
-// None tells whether nothing touches the number.
+// None reports whether nothing touches the number.
 func (t Taint) None() bool { return t.Level == Sound }
 
-// Gone tells whether the number is invalid wherever it was measured: there is
+// Gone reports whether the number is invalid wherever it was measured: there is
 // none left.
 func (t Taint) Gone() bool { return t.Level == Wrong && t.Runs == t.Of }
 
@@ -63,7 +63,7 @@ func (t Taint) Mark() string {
 	return ""
 }
 
-// partly tells whether only some of the trials are touched.
+// partly reports whether only some of the trials are touched.
 func (t Taint) partly() bool { return t.Runs < t.Of }
 
 // String is the taint as tables have it, "turnaround: invalid in 2 of 5 trials";

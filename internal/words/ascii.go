@@ -2,7 +2,7 @@ package words
 
 import "strings"
 
-// ASCIITerminal tells whether a terminal says that it shows no UTF-8: the first
+// ASCIITerminal reports whether a terminal says that it shows no UTF-8: the first
 // of the variables of the locale that is set names another code. Where none is
 // set nothing is said, and terminals of today show it.
 func ASCIITerminal(env func(string) string) bool {

@@ -141,7 +141,7 @@ func (s *Set) First() *Conversation {
 	return &s.within[0]
 }
 
-// Trees tells whether some conversations start others.
+// Trees reports whether some conversations start others.
 func (s *Set) Trees() bool {
 	t, ok := s.stored.(*format.Recorded)
 	return s.within != nil || ok && t.Sessions.Trees()
@@ -156,22 +156,22 @@ func (s *Set) Recording() (format.Recording, bool) {
 	return t.Recording(), true
 }
 
-// Wraps tells whether more conversations than there are may be under way at
+// Wraps reports whether more conversations than there are may be under way at
 // once: somebody said so, or each play has a mark of its own.
 func (s *Set) Wraps() bool { return s.wraps || s.bust != nil && s.bust.fixed == "" }
 
 // LongestGap is the longest idle time that the trace keeps, if there is one.
 func (s *Set) LongestGap() (longest time.Duration, ok bool) { return s.gap, s.gap > 0 }
 
-// Streamed tells whether conversations are read while they are played. Len,
+// Streamed reports whether conversations are read while they are played. Len,
 // Turns, At and Outline of such a set read its file once.
 func (s *Set) Streamed() bool { _, ok := s.stored.(*stream); return ok }
 
-// Held tells whether the conversations are in memory, not made or read when they
+// Held reports whether the conversations are in memory, not made or read when they
 // are played.
 func (s *Set) Held() bool { return s.stored == nil }
 
-// Media tells whether a turn has an image, a sound or a video, as far as that is
+// Media reports whether a turn has an image, a sound or a video, as far as that is
 // known without reading or making all conversations.
 func (s *Set) Media() bool {
 	if s.stored != nil {
@@ -211,7 +211,7 @@ func (s *Set) All() iter.Seq[*Conversation] {
 	}
 }
 
-// Timed tells whether the set is a trace: its first turn has a timestamp.
+// Timed reports whether the set is a trace: its first turn has a timestamp.
 func (s *Set) Timed() bool { return s.Outline(0).Turns[0].Timestamp != nil }
 
 // Digest is the SHA-256 of the whole content, in hex. Equal digests mean equal

@@ -27,7 +27,7 @@ type shapes struct {
 	digest string
 }
 
-// independent tells whether a conversation follows from its number and that of
+// independent reports whether a conversation follows from its number and that of
 // its first text alone, and its token counts from its lengths.
 func (g *synthetic) independent() bool {
 	return g.shared == nil && g.rank == nil && g.media == nil && g.writer.Additive()

@@ -111,7 +111,7 @@ func apiOf(data []byte, stream bool) (read func([]byte, bool) (Chunk, error)) {
 	return read
 }
 
-// apiOfType is apiOf for what an object says of itself.
+// apiOfType is apiOf for what an object says about itself.
 func apiOfType(kind string, stream bool) func([]byte, bool) (Chunk, error) {
 	switch kind {
 	case "message_start", "message_delta", "message_stop", "content_block_start", "content_block_delta",

@@ -132,7 +132,7 @@ func systemContent(list []byte) (from, to int) {
 // errLooked ends the reading of a list after its first element.
 var errLooked = errors.New("looked at")
 
-// complete tells whether the turn holds the whole list of messages itself.
+// complete reports whether the turn holds the whole list of messages itself.
 func (in *Input) complete() bool { return in.Turn.Messages != nil && in.Turn.Complete }
 
 // conversation writes user context, history and turn. A turn that holds
@@ -227,7 +227,7 @@ func appendAudio(dst []byte, m *dataset.Media) []byte {
 	return append(appendString(append(dst, `,"format":`...), m.Format), '}')
 }
 
-// plainText tells whether a turn is one text or nothing.
+// plainText reports whether a turn is one text or nothing.
 func plainText(t *dataset.Turn) bool {
 	return len(t.Texts) <= 1 && len(t.Images)+len(t.Audios)+len(t.Videos) == 0
 }

@@ -237,7 +237,7 @@ func choicesHaveContent(data []byte) bool {
 	return false
 }
 
-// startsNonEmpty tells whether : and a non-empty string or list follow.
+// startsNonEmpty reports whether : and a non-empty string or list follow.
 func startsNonEmpty(b []byte) bool {
 	b = bytes.TrimLeft(b, " ")
 	if len(b) == 0 || b[0] != ':' {

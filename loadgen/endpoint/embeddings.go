@@ -187,7 +187,7 @@ func base64Size(v string) (n int, ok bool) {
 	return base64.RawStdEncoding.DecodedLen(len(v)), len(v)%4 != 1 && isBase64(v)
 }
 
-// isBase64 tells whether all of a text is of the alphabet of base64.
+// isBase64 reports whether all of a text is of the alphabet of base64.
 func isBase64(v string) bool {
 	for i := range len(v) {
 		c := v[i]

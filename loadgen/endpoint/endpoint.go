@@ -171,7 +171,7 @@ type Spec struct {
 	extra schema.Members // extra inputs without the settings of Configure; nil means all
 }
 
-// Ends tells whether an event is the last of its stream, by the API's own mark:
+// Ends reports whether an event is the last of its stream, by the API's own mark:
 // nothing that follows it belongs to the answer. It is asked while the stream runs,
 // and allocates nothing for the events before the last.
 func (s *Spec) Ends(data []byte) bool {

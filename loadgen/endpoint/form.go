@@ -21,7 +21,7 @@ const boundary = "aiperf-form-boundary-7f3d0c9a51e84b26"
 
 const formType = "multipart/form-data; boundary=" + boundary
 
-// Form tells whether requests are forms.
+// Form reports whether requests are forms.
 func (s *Spec) Form() bool { return s.ContentType == formType }
 
 // form writes a multipart form (RFC 7578), or to look at an object of its fields.

@@ -178,7 +178,7 @@ func endedBy(done *jmespath.JMESPath, read func([]byte, bool) (Chunk, error)) fu
 	}
 }
 
-// holds tells whether a value is true in JMESPath's sense: not null, not false,
+// holds reports whether a value is true in JMESPath's sense: not null, not false,
 // not empty.
 func holds(v any) bool {
 	switch v := v.(type) {

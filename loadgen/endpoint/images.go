@@ -203,7 +203,7 @@ func (r *itemsReply) item(key []byte) error {
 	return err
 }
 
-// holds tells whether an entry is one of the names with something in it.
+// holds reports whether an entry is one of the names with something in it.
 func (r *itemsReply) holds(name []byte) bool {
 	if !slices.Contains(r.names, string(name)) {
 		return false

@@ -165,7 +165,7 @@ func configureV2(s *Spec, e *schema.Endpoint) error {
 	return err
 }
 
-// allRPC tells whether all addresses are spoken to by gRPC.
+// allRPC reports whether all addresses are spoken to by gRPC.
 func allRPC(urls []string) bool {
 	return len(urls) > 0 && !slices.ContainsFunc(urls, func(u string) bool { return !isRPC(u) })
 }
@@ -318,7 +318,7 @@ func readTensor(s *scan.Scanner) (t tensor, err error) {
 }
 
 // sized is how many values a shape has with one dimension more; record.None for
-// what is no shape.
+// what is not a shape.
 func sized(size, n int64) int64 {
 	if size < 0 || n < 0 || n > 0 && size > math.MaxInt64/n {
 		return record.None

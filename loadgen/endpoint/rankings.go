@@ -73,7 +73,7 @@ func passagesGiven(t *dataset.Turn, extra schema.Members) int {
 	n := unlessSaid(len(t.Passages), extra, "documents", "texts", "passages")
 	for _, name := range []string{"top_n", "top_k"} {
 		if v := extra.Raw(name); v != nil {
-			// none, or what is no number, is the server's to understand
+			// none, or what is not a number, is the server's to understand
 			best, _ := strconv.Atoi(strings.Trim(string(v), `"`))
 			if n = min(n, best); n < 1 {
 				return 0
@@ -108,7 +108,7 @@ type rankingReply struct {
 	below  int64          // the lowest place, if that is below the first
 }
 
-// rankable tells whether there is something to rank.
+// rankable reports whether there is something to rank.
 func rankable(t *dataset.Turn) error {
 	if t.Query == "" || len(t.Passages) == 0 {
 		return diag.Errorf("a turn without a query and passages").Try(`a line of a file is {"texts": [{"name": "query", "contents": ["…"]}, {"name": "passages", "contents": ["…", "…"]}]}; --rankings-passages-mean makes some`)

@@ -117,7 +117,7 @@ func (r *reply) list(data []byte, each func(i int) error) error {
 	return r.checked(r.Array(each))
 }
 
-// isList tells whether an answer is a bare list.
+// isList reports whether an answer is a bare list.
 func isList(data []byte) bool { s := scan.Scanner{Data: data}; return s.Peek() == '[' }
 
 // checked is err, or that something follows the value, in a person's words.
@@ -131,7 +131,7 @@ func (r *reply) checked(err error) error {
 	return nil
 }
 
-// has tells whether data has a member of that name, in quotes, whose value begins
+// has reports whether data has a member of that name, in quotes, whose value begins
 // with first. A string that quotes such a member has a backslash before the quote.
 func has(data []byte, quoted string, first byte) bool {
 	for {
@@ -318,7 +318,7 @@ func (c *Chunk) finish(content, tool, reasoning string) {
 	}
 }
 
-// bare tells whether nothing was found in an event.
+// bare reports whether nothing was found in an event.
 func (c *Chunk) bare() bool {
 	return c.Empty && c.Kind == record.Content && c.Finish == "" && !c.Last && c.Items == 0 && c.Timings == nil
 }

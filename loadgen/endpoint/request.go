@@ -110,7 +110,7 @@ func (s *Spec) Fits(t *dataset.Turn) error {
 	return s.Check(t)
 }
 
-// carries tells whether the API can carry the media of a turn.
+// carries reports whether the API can carry the media of a turn.
 func (s *Spec) carries(t *dataset.Turn) error {
 	switch {
 	case t.Raw != nil:
@@ -141,7 +141,7 @@ func (s *Spec) carries(t *dataset.Turn) error {
 	return nil
 }
 
-// isRPC tells whether an address is spoken to by gRPC.
+// isRPC reports whether an address is spoken to by gRPC.
 func isRPC(url string) bool {
 	return strings.HasPrefix(url, "grpc://") || strings.HasPrefix(url, "grpcs://")
 }

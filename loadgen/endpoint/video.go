@@ -145,7 +145,7 @@ const (
 	stepDownload = "download"
 )
 
-// plainID tells whether a server's id may become part of a path.
+// plainID reports whether a server's id may become part of a path.
 func plainID(id string) bool {
 	for i := range len(id) {
 		c := id[i]

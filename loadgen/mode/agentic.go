@@ -224,7 +224,7 @@ func (m *moment) next(s *dataset.Conversation) int {
 	return len(s.Turns)
 }
 
-// live tells whether something of s, or of what it has started, is still to be
+// live reports whether something of s, or of what it has started, is still to be
 // sent.
 func (m *moment) live(s *dataset.Conversation) bool {
 	return m.next(s) < len(s.Turns) || len(m.started(s)) > 0

@@ -120,7 +120,7 @@ func (t *trace) Next() (*dataset.Conversation, int, bool) {
 	return t.set.Play(int(r.index), int64(t.i-1)), int(r.turns), true
 }
 
-// inside tells whether trace time at lies in the window, both ends included.
+// inside reports whether trace time at lies in the window, both ends included.
 func inside(p *schema.Phase, at time.Duration) bool {
 	return (p.StartOffset == nil || at >= ms(*p.StartOffset)) && (p.EndOffset == nil || at <= ms(*p.EndOffset))
 }

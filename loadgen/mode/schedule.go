@@ -42,7 +42,7 @@ type lister interface {
 	sends(n int, sessions int64) []time.Duration
 }
 
-// NeedsSet tells whether the schedule of p depends on what it plays.
+// NeedsSet reports whether the schedule of p depends on what it plays.
 func NeedsSet(p *schema.Phase) bool {
 	m, err := Of(p)
 	return err == nil && m.NeedsSet || p.Sessions > 0

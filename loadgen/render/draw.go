@@ -24,7 +24,7 @@ func NewKeys(shape, own int64, phase string) *Keys {
 // Continue has sessions keep the ids and models that they have in another phase.
 func (k *Keys) Continue(other *Keys) { k.session, k.model = other.session, other.model }
 
-// Cancels tells whether request (index, turn) is cancelled on purpose: Bernoulli
+// Cancels reports whether request (index, turn) is cancelled on purpose: Bernoulli
 // with a probability in percent.
 func (k *Keys) Cancels(index int64, turn int, percent float64) bool {
 	return uniform(k.cancel, index, turn)*100 < percent

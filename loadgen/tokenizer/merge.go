@@ -59,13 +59,13 @@ func until(piece string, from, size int) int {
 	return end
 }
 
-// begins tells whether m's first token is the one between two starts.
+// begins reports whether m's first token is the one between two starts.
 func (m *merger) begins(first, second symbol) bool {
 	s := m.symbols
 	return len(s) > 1 && s[0].id == first.id && s[1].start-s[0].start == second.start-first.start
 }
 
-// none is the rank of what is no token.
+// none is the rank of what is not a token.
 const none = int32(1<<31 - 1)
 
 // joiner is a vocabulary that knows which two neighbours make a token: by their

@@ -310,7 +310,7 @@ func wellFormed(text string) string {
 	return out.String()
 }
 
-// brokenLength is how many bytes at the beginning of s, which is no character,
+// brokenLength is how many bytes at the beginning of s, which is not a character,
 // could have begun one; at least 1.
 func brokenLength(s string) int {
 	more, low, high := 0, byte(0x80), byte(0xBF) // bytes that may follow, bounds of the first of them

@@ -210,7 +210,7 @@ func (c *conn) close() {
 	c.nc.Close() //nolint:errcheck // nothing depends on it any more
 }
 
-// resident tells whether c is read by raw reads.
+// resident reports whether c is read by raw reads.
 func (c *conn) resident() bool { return c.raw.ok() && c.t.tls == nil }
 
 // received takes b, which one read delivered; false ends the connection, whose
@@ -335,7 +335,7 @@ func (c *conn) abandon(o *op, err error) {
 // round trip. A server that closes later has worked on the request.
 const closeCrossed = time.Second
 
-// crossed tells whether o, which got no answer, is to be sent once more on a
+// crossed reports whether o, which got no answer, is to be sent once more on a
 // fresh connection, since c had carried an answer before and the peer closed it at
 // about the time when o was sent: then, and only then, that is allowed (RFC 9112,
 // 9.3.1). Or c brought bytes that nobody had asked for, and whatever comes next may

@@ -19,7 +19,7 @@ var (
 	}
 )
 
-// wasReset tells whether the peer reset c.
+// wasReset reports whether the peer reset c.
 func wasReset(c *net.TCPConn) bool {
 	rc, err := c.SyscallConn()
 	if err != nil {

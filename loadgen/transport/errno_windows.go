@@ -16,6 +16,6 @@ var (
 	errnoUnreachable = [...]syscall.Errno{windows.WSAEHOSTUNREACH, windows.WSAENETUNREACH, windows.WSAENETDOWN}
 )
 
-// wasReset tells whether the peer reset c. Windows says so only to who reads or
+// wasReset reports whether the peer reset c. Windows says so only to who reads or
 // writes, so that it cannot be told here: a request may have been read.
 func wasReset(*net.TCPConn) bool { return false }

@@ -68,7 +68,7 @@ type handshakeError struct {
 func (e *handshakeError) Error() string { return e.err.Error() }
 func (e *handshakeError) Unwrap() error { return e.err }
 
-// isTLS tells whether TLS itself failed, here or as an alert of the server.
+// isTLS reports whether TLS itself failed, here or as an alert of the server.
 func isTLS(err error) bool {
 	var handshake *handshakeError
 	var alert *net.OpError
@@ -89,7 +89,7 @@ const (
 	alertRequired    tls.AlertError = 116
 )
 
-// isAlert tells whether err is one of these alerts of the server. The type of
+// isAlert reports whether err is one of these alerts of the server. The type of
 // what the connection returns is not exported: its words are those of AlertError.
 func isAlert(err error, among ...tls.AlertError) bool {
 	var op *net.OpError
@@ -104,7 +104,7 @@ func isAlert(err error, among ...tls.AlertError) bool {
 	return false
 }
 
-// lacksCertificate tells whether the server failed because it wants a client certificate and
+// lacksCertificate reports whether the server failed because it wants a client certificate and
 // got none.
 func lacksCertificate(err error) bool {
 	var handshake *handshakeError

@@ -68,7 +68,7 @@ func (a attempts) Clone() credentials.TransportCredentials {
 	return attempts{a.TransportCredentials.Clone(), a.failure, a.t}
 }
 
-// isRPC tells whether a URL's scheme asks for gRPC.
+// isRPC reports whether a URL's scheme asks for gRPC.
 func isRPC(scheme string) bool { return scheme == "grpc" || scheme == "grpcs" }
 
 // newProcedures prepares the connection; it is made when it is needed.

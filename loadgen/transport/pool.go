@@ -33,7 +33,7 @@ func (p *pool) neverEnds() bool { return !p.ends.Load() && p.endless.Load() >= e
 // than it answered on, before each request gets a fresh one.
 const lostAlways = 3
 
-// closes tells whether the target closes what it is expected to keep.
+// closes reports whether the target closes what it is expected to keep.
 func (p *pool) closes() bool {
 	lost := p.lost.Load()
 	return lost >= lostAlways && lost > p.kept.Load()

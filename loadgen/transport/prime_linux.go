@@ -31,7 +31,7 @@ type primer struct {
 
 var stamping primer
 
-// kernelStamps tells whether the kernel stamps what is received. The first call
+// kernelStamps reports whether the kernel stamps what is received. The first call
 // waits for it; a later one asks once more where it did not yet.
 func kernelStamps() bool { return stamping.ready(primeWithin, time.Sleep) }
 
@@ -68,7 +68,7 @@ func (p *primer) open() {
 	p.there = there
 }
 
-// stampsByte sends a byte to ourselves and tells whether it arrived with a stamp.
+// stampsByte sends a byte to ourselves and reports whether it arrived with a stamp.
 func (p *primer) stampsByte() bool {
 	if _, err := p.there.Write([]byte{0}); err != nil {
 		return false

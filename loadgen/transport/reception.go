@@ -290,7 +290,7 @@ func (r *reception) recognise(b []byte) []byte {
 	return b
 }
 
-// wholeEvent tells whether the data of a stream's last event, which no blank
+// wholeEvent reports whether the data of a stream's last event, which no blank
 // line follows, is all there.
 func wholeEvent(data []byte) bool {
 	data = bytes.TrimSpace(data)
@@ -373,7 +373,7 @@ func (r *reception) sseEvent(data []byte, isError bool) error {
 	return nil
 }
 
-// ends tells whether an event is the mark of a stream's end: nothing after it
+// ends reports whether an event is the mark of a stream's end: nothing after it
 // belongs to the answer.
 func (r *reception) ends(data []byte) bool {
 	return r.mode == events && string(bytes.TrimSpace(data)) == "[DONE]" || r.x.Ends != nil && r.x.Ends(data)

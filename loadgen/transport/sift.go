@@ -54,13 +54,13 @@ func (r *reception) digest() {
 	r.bulk.Reset()
 }
 
-// isMedia tells whether a content type is that of sound, pictures or videos.
+// isMedia reports whether a content type is that of sound, pictures or videos.
 func isMedia(contentType string) bool {
 	kind, _, _ := strings.Cut(strings.ToLower(contentType), "/")
 	return kind == "audio" || kind == "video" || kind == "image"
 }
 
-// isBytes tells whether a body of a type that says nothing begins like no text.
+// isBytes reports whether a body of a type that says nothing begins like no text.
 func isBytes(contentType string, b []byte) bool {
 	media, _, _ := strings.Cut(contentType, ";")
 	return (media == "" || strings.EqualFold(strings.TrimSpace(media), "application/octet-stream")) &&

@@ -111,7 +111,7 @@ func (w *wallOffset) stamp(a arrival, low int64) stamp {
 	return s
 }
 
-// before tells whether the bytes of a came before a time for certain. A kernel's
+// before reports whether the bytes of a came before a time for certain. A kernel's
 // stamp says so unless the wall clock was set since they came, which the next
 // sample notices.
 func (w *wallOffset) before(a arrival, at int64) bool {

@@ -89,7 +89,7 @@ func (t *target) noticed(err error) error {
 	return err
 }
 
-// SpeaksTLS tells whether the first target of cfg, a plain http:// address, is a
+// SpeaksTLS reports whether the first target of cfg, a plain http:// address, is a
 // port where TLS is spoken.
 func SpeaksTLS(ctx context.Context, cfg Config) bool { //nolint:gocritic // as Reach
 	address, plain := strings.CutPrefix(cfg.Targets[0], "http://")
@@ -134,5 +134,5 @@ func (r *recordEdge) feed(b []byte) {
 	}
 }
 
-// atEdge tells whether the bytes so far end with a record.
+// atEdge reports whether the bytes so far end with a record.
 func (r *recordEdge) atEdge() bool { return r.got == 0 }

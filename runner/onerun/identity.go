@@ -85,7 +85,7 @@ func (q *Inquirer) tokenizer(ctx context.Context, base, model string) (*remote.T
 // request, and nobody wants one that was not sent to measure.
 var counters = []string{"vllm", "sglang", "llamacpp", "aiperf"}
 
-// asksTokens tells whether a run's counts are worth a question to the server:
+// asksTokens reports whether a run's counts are worth a question to the server:
 // texts are counted, by this program, for a server that can tell.
 func asksTokens(m *Opened, before []verdict.ServerIdentity) bool {
 	e := &m.Benchmark.Endpoint

@@ -101,7 +101,7 @@ func drive(t *testing.T, spec onerun.Spec) (records []record.Record) {
 	return records
 }
 
-// isData tells whether a result is the same when another process sent it.
+// isData reports whether a result is the same when another process sent it.
 func isData(t *testing.T, out *onerun.Result) {
 	t.Helper()
 	var sent bytes.Buffer

@@ -52,7 +52,7 @@ type balance struct {
 // explain, of all that came.
 func (b balance) share() float64 { return (b.waiting - b.expected) / b.came }
 
-// tooShort tells whether the run is too short to tell.
+// tooShort reports whether the run is too short to tell.
 func (b balance) tooShort() bool { return b.early > shortStay*b.sending }
 
 // limit is the share above which the server did not keep up. Answers with heavy
@@ -122,7 +122,7 @@ func (e *Evidence) Backlog() (share, limit float64) {
 // costs an interval in one run of twenty.
 const queueSigmas = 1.645
 
-// Queued tells whether something speaks of a queue: the server did not keep up, or
+// Queued reports whether something speaks of a queue: the server did not keep up, or
 // latencies go with the number of requests that are in the system when each comes.
 // Then the requests of a run tell less about each other than any estimate from that
 // run says: of the intervals within one run that were printed at 70 to 95 % load

@@ -229,7 +229,7 @@ func (p *PhaseEvidence) add(r *record.Record) {
 	}
 }
 
-// sampled tells whether the next request is among the samples.
+// sampled reports whether the next request is among the samples.
 func (p *PhaseEvidence) sampled() bool {
 	if len(p.Lateness) >= mostSamples || len(p.stays) >= mostSamples {
 		p.thin()
@@ -405,7 +405,7 @@ func (p *PhaseEvidence) addCache(r *record.Record, own, system int64) {
 	}
 }
 
-// backwards tells whether a later thing was stamped before an earlier one.
+// backwards reports whether a later thing was stamped before an earlier one.
 func backwards(r *record.Record) bool {
 	last := int64(record.None)
 	for _, t := range []int64{r.Admitted, r.Sent, r.FirstByte, r.FirstToken, r.LastToken, r.End} {
@@ -442,7 +442,7 @@ func (e *Evidence) LatenessP99() float64 {
 	return worst
 }
 
-// appendFinite adds v to a list unless it is no number.
+// appendFinite adds v to a list unless it is not a number.
 func appendFinite(s []float64, v float64) []float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return s

@@ -27,10 +27,10 @@ type ServerIdentity struct {
 	Counts bool `json:"-"`
 }
 
-// Known tells whether there was anything to learn.
+// Known reports whether there was anything to learn.
 func (f ServerIdentity) Known() bool { return f.Models != nil }
 
-// has tells whether the list holds a model of this name, whatever follows it.
+// has reports whether the list holds a model of this name, whatever follows it.
 func (f ServerIdentity) has(model string) bool {
 	return slices.ContainsFunc(f.Models, func(m string) bool { return m == model || strings.HasPrefix(m, model+" ") })
 }

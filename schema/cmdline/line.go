@@ -122,7 +122,7 @@ func (l *Line) flag(path string) *lower.Assignment {
 	return nil
 }
 
-// typed tells whether the flag of this main name was given.
+// typed reports whether the flag of this main name was given.
 func (l *Line) typed(flag string) bool {
 	return slices.ContainsFunc(l.Assignments, func(a lower.Assignment) bool {
 		return a.Origin.Source == source.ByFlag && a.Origin.Flag == flag

@@ -361,7 +361,7 @@ func (l *Line) promote(ds, p *source.Node) {
 		"the records of "+ds.Get("path").Text()+" have time stamps")))
 }
 
-// timed tells whether the records of a data set say when they were sent.
+// timed reports whether the records of a data set say when they were sent.
 func (l *Line) timed(ds *source.Node) bool {
 	format := fields.FormatNamed(suggest.Fold(ds.Get("format").Text()))
 	return format != nil && format.Promotes && l.records.Timed

@@ -140,7 +140,7 @@ func PopAbsent(
 	}
 }
 
-// Asked tells whether n asks for something, and where.
+// Asked reports whether n asks for something, and where.
 func (row *Absent) Asked(n *source.Node, path string) (source.Origin, bool) {
 	if row.idle(n, path) {
 		return n.Origin, false
@@ -170,7 +170,7 @@ func (row *Absent) idle(n *source.Node, path string) bool {
 	return suggest.Fold(fmt.Sprint(a)) == suggest.Fold(fmt.Sprint(b))
 }
 
-// IsIdle tells whether v at path is what AIPerf has there when nobody asks.
+// IsIdle reports whether v at path is what AIPerf has there when nobody asks.
 func IsIdle(path string, v any) bool {
 	row, path := AbsentAt(path)
 	if row == nil || row.Idle[path] == "" {

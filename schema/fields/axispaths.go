@@ -11,7 +11,7 @@ import (
 	"aiperf.dev/aiperf/schema/source"
 )
 
-// AxisDefinition is what a published schema says of the paths of a sweep: which
+// AxisDefinition is what a published schema says about the paths of a sweep: which
 // there are, spelled as Canonical takes them, and what kind of values they have.
 // It comes from the table that flags come from.
 func AxisDefinition() string {

@@ -28,7 +28,7 @@ type EndpointType struct {
 	Settings        []string // fields of an endpoint that only some types take, and this one does
 }
 
-// Takes tells whether the type, if there is one, takes a setting that only some
+// Takes reports whether the type, if there is one, takes a setting that only some
 // take.
 func (t *EndpointType) Takes(setting string) bool {
 	return t != nil && slices.Contains(t.Settings, setting)
@@ -55,7 +55,7 @@ func FormatsTaking(setting string) (out []*DatasetFormat) {
 	return out
 }
 
-// Takes tells whether the format, if it is known, takes a setting that only some
+// Takes reports whether the format, if it is known, takes a setting that only some
 // take.
 func (f *DatasetFormat) Takes(setting string) bool {
 	return f != nil && slices.Contains(f.Settings, setting)
@@ -157,14 +157,14 @@ func DatasetTypes(made bool) (out []string) {
 	return out
 }
 
-// DatasetMade tells whether the conversations of a type of data set are written
+// DatasetMade reports whether the conversations of a type of data set are written
 // here; "" is no type.
 func DatasetMade(name string) bool {
 	t := DatasetTypeNamed(name)
 	return name == "" || t != nil && t.Made
 }
 
-// Takes tells whether the type, if there is one, takes a setting that only some
+// Takes reports whether the type, if there is one, takes a setting that only some
 // take.
 func (t *DatasetType) Takes(setting string) bool {
 	return t != nil && slices.Contains(t.Settings, setting)
@@ -208,7 +208,7 @@ func PhaseTimed() *PhaseType {
 	return row(phaseTypes, func(t PhaseType) bool { return t.Timed }, true)
 }
 
-// Takes tells whether the type, if there is one, takes a setting that only some
+// Takes reports whether the type, if there is one, takes a setting that only some
 // take.
 func (t *PhaseType) Takes(setting string) bool {
 	return t != nil && slices.Contains(t.Settings, setting)
@@ -227,7 +227,7 @@ func SweepNames() (out []string) {
 	return out
 }
 
-// Takes tells whether the kind, if there is one, takes a setting that only some
+// Takes reports whether the kind, if there is one, takes a setting that only some
 // take.
 func (t *SweepType) Takes(setting string) bool {
 	return t != nil && slices.Contains(t.Settings, setting)

@@ -36,7 +36,7 @@ func (x Table) FillConditional(n *source.Node, l *Leaf, at string) {
 	}
 }
 
-// holdsFor tells whether the default holds in an object of this type.
+// holdsFor reports whether the default holds in an object of this type.
 func (l *Leaf) holdsFor(n *source.Node, kind string) bool {
 	for _, sibling := range l.Unless {
 		if n.Get(sibling) != nil {

@@ -1,4 +1,4 @@
-// Package fields is what the schema says of each field, as tables: which fields
+// Package fields is what the schema says about each field, as tables: which fields
 // there are, what they take, their defaults, what is known and not built, and the
 // facts of the catalogues. In goes a path or a tree, out comes the row of a field
 // or the tree in its one form. The tables are generated from the CUE sources and

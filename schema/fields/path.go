@@ -20,7 +20,7 @@ var PhaseAliases = func() (out []string) {
 	return out
 }()
 
-// aroundBody tells whether name is a field of the envelope, built here or not.
+// aroundBody reports whether name is a field of the envelope, built here or not.
 func aroundBody(name string) bool {
 	return slices.Contains(leaves[0].Keys, name) || absentPaths[name] != nil
 }
@@ -117,7 +117,7 @@ func furtherIn(word string) string {
 	return ""
 }
 
-// IsListPath tells whether members of the list at path have names.
+// IsListPath reports whether members of the list at path have names.
 func IsListPath(path string) bool {
 	switch path {
 	case "benchmark.phases", "benchmark.datasets", "benchmark.models.items":
@@ -133,7 +133,7 @@ const (
 
 const EndpointPath = "benchmark.endpoint"
 
-// Sweepable tells whether path belongs to a cell and not to the plan.
+// Sweepable reports whether path belongs to a cell and not to the plan.
 func Sweepable(path string) bool {
 	return strings.HasPrefix(path, "benchmark.") || strings.HasPrefix(path, "variables.")
 }

@@ -40,10 +40,10 @@ func (r *Rule) says(text string) bool {
 	return regexp.MustCompile("^" + pattern + "$").MatchString(text)
 }
 
-// LooksAt tells whether the rule's condition looks at the member called name.
+// LooksAt reports whether the rule's condition looks at the member called name.
 func (r *Rule) LooksAt(name string) bool { return r != nil && slices.Contains(r.About, name) }
 
-// Compared tells whether a rule may hold or not by the value of the member called
+// Compared reports whether a rule may hold or not by the value of the member called
 // name in a part that has the members that has tells: a comparison with a member
 // that is not there holds for no value.
 func Compared(name string, has func(member string) bool) bool {

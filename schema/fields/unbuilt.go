@@ -43,7 +43,7 @@ func (x Table) UnbuiltFields(
 	}
 }
 
-// asksFor tells whether something below n differs from its default, and where.
+// asksFor reports whether something below n differs from its default, and where.
 func (x Table) asksFor(n *source.Node, l *Leaf, at string) (source.Origin, bool) {
 	if n.Origin.Source == source.ByDefault && n.Kind != source.Object {
 		return source.Origin{}, false
@@ -60,7 +60,7 @@ func (x Table) asksFor(n *source.Node, l *Leaf, at string) (source.Origin, bool)
 	return n.Origin, len(n.Fields) == 0 && !l.Has(IsFree) && n.Origin.Source != source.ByDefault
 }
 
-// UnbuiltWord tells whether n is one of the values that are not built yet.
+// UnbuiltWord reports whether n is one of the values that are not built yet.
 func (l *Leaf) UnbuiltWord(n *source.Node) bool {
 	if l == nil || n.Kind != source.Scalar {
 		return false

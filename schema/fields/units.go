@@ -124,7 +124,7 @@ func (l *Leaf) SettleText(n *source.Node) *source.Node {
 	return c
 }
 
-// Takes tells whether s is one of the words of the field.
+// Takes reports whether s is one of the words of the field.
 func (l *Leaf) Takes(s string) bool { return l != nil && l.Word(s) != "" }
 
 // Word is the spelling of s in the enum, "" when it has none.

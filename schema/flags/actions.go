@@ -326,7 +326,7 @@ var decimal = regexp.MustCompile(`^-?(\d+\.\d*|\.\d+)$`)
 // digits is a whole number with so many digits that it may be too large.
 var digits = regexp.MustCompile(`^-?[1-9]\d{18,}$`)
 
-// large tells whether a word is a whole number that an int64 has no place for.
+// large reports whether a word is a whole number that an int64 has no place for.
 func large(s string) bool {
 	_, err := strconv.ParseInt(s, 10, 64)
 	return digits.MatchString(s) && err != nil

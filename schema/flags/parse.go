@@ -126,7 +126,7 @@ func (o Option) assign(at source.Origin, words []string) ([]lower.Assignment, er
 	return one(o.value(words[0])), nil
 }
 
-// value is one word as the field takes it; what is no number stays a word, and
+// value is one word as the field takes it; what is not a number stays a word, and
 // is refused with the field's other rules.
 func (o Option) value(word string) any {
 	switch o.Kind {
@@ -210,7 +210,7 @@ func ParseSet(text string) (lower.Assignment, error) {
 	return a, nil
 }
 
-// axisPath tells whether a list at path can only be an axis: the field takes
+// axisPath reports whether a list at path can only be an axis: the field takes
 // one value.
 func axisPath(path string) bool {
 	_, last := source.Cut(path)

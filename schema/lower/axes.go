@@ -93,7 +93,7 @@ func (x *Axes) Pin(path string) {
 	})
 }
 
-// Lost tells whether the axis of this path was pinned and not given again.
+// Lost reports whether the axis of this path was pinned and not given again.
 func (x *Axes) Lost(path string) bool {
 	is := func(other string) bool { return AxisKey(other) == AxisKey(path) }
 	return slices.ContainsFunc(x.Pinned, is) && !slices.ContainsFunc(x.All, func(a Axis) bool { return is(a.Path) })

@@ -41,7 +41,7 @@ func ExpandEnv(root *source.Node, lookup func(string) (string, bool)) (values []
 	return values, bad
 }
 
-// kept tells whether the templates at path are sent to the server or rendered
+// kept reports whether the templates at path are sent to the server or rendered
 // after the run, and so are not ours to read.
 func kept(path string) bool {
 	for _, p := range []string{

@@ -15,7 +15,7 @@ import (
 	"aiperf.dev/aiperf/schema/source"
 )
 
-// HasTemplates tells whether a tree needs rendering at all.
+// HasTemplates reports whether a tree needs rendering at all.
 func HasTemplates(root *source.Node) bool {
 	found := false
 	root.Leaves("", func(path string, n *source.Node) {
@@ -111,7 +111,7 @@ func templateData(n *source.Node) any {
 
 var templateRef = regexp.MustCompile(`[A-Za-z_][\w.]*`)
 
-// waits tells whether s uses a name whose value is still a template.
+// waits reports whether s uses a name whose value is still a template.
 func waits(s string, data map[string]any) bool {
 	for _, name := range templateRef.FindAllString(s, -1) {
 		var v any = data

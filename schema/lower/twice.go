@@ -90,12 +90,12 @@ func fieldAt(n *source.Node, path string) *source.Field {
 	return nil
 }
 
-// said tells whether the field says something that is not so anyway.
+// said reports whether the field says something that is not so anyway.
 func said(x fields.Table, in, name string, f *source.Field) bool {
 	return x.Said(x[source.Join(in, name)], f.Value) != nil
 }
 
-// rewritten tells whether one is a spelling that becomes the other.
+// rewritten reports whether one is a spelling that becomes the other.
 func (p *pair) rewritten(x fields.Table) bool {
 	l := x[source.Join(p.in, p.one)]
 	return l != nil && l.Lower != ""

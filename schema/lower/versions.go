@@ -144,7 +144,7 @@ func (u *upgrade) change(n *source.Node, at string, parts []string, v fields.Ver
 	}
 }
 
-// sweep does c to what a sweep says of the body: the paths of its axes and the
+// sweep does c to what a sweep says about the body: the paths of its axes and the
 // values that it lays over it.
 func (u *upgrade) sweep(sw *source.Node, v fields.Version, c fields.Change) {
 	if sw == nil {

@@ -60,7 +60,7 @@ func float(v float64) ast.Expr {
 // one exactly.
 const MaxWhole = 1<<53 - 1
 
-// TooLarge tells whether n is a whole number beyond it.
+// TooLarge reports whether n is a whole number beyond it.
 func (n *Node) TooLarge() bool {
 	switch v := n.Value.(type) {
 	case int64:
@@ -71,7 +71,7 @@ func (n *Node) TooLarge() bool {
 	return false
 }
 
-// whole tells whether v is a whole number that a float holds exactly.
+// whole reports whether v is a whole number that a float holds exactly.
 func whole(v float64) bool { return v == math.Trunc(v) && math.Abs(v) <= MaxWhole }
 
 func number(k token.Token, text string) ast.Expr {

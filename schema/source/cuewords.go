@@ -87,7 +87,7 @@ func onlyIf(file string) (at token.Pos, cond string) {
 	return at, ""
 }
 
-// isNone tells whether err says that no file is there to load.
+// isNone reports whether err says that no file is there to load.
 func isNone(err error) bool {
 	var none *load.NoFilesError
 	return errors.As(err, &none)

@@ -30,7 +30,7 @@ const (
 	ByDerive
 )
 
-// Typed tells whether the value stands on the command line.
+// Typed reports whether the value stands on the command line.
 func (g Giver) Typed() bool { return g == ByFlag || g == BySet }
 
 // Why is why a default is there, as far as something depends on it.

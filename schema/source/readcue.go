@@ -70,7 +70,7 @@ func ownPart(parts []ast.Node) ast.Node {
 	return nil
 }
 
-// isLiteral tells whether v is a scalar whose text is known.
+// isLiteral reports whether v is a scalar whose text is known.
 func isLiteral(v cue.Value) bool {
 	value := v.Core().V.Value()
 	return value != nil && value.Source() != nil && value.Source().Pos().IsValid()
@@ -111,7 +111,7 @@ func apart(v cue.Value) (cue.Op, []cue.Value) {
 	return v.Expr()
 }
 
-// hasBraces tells whether a struct of the user's is written in n, or in what n names.
+// hasBraces reports whether a struct of the user's is written in n, or in what n names.
 func hasBraces(n ast.Node) (found bool) {
 	named := map[ast.Node]bool{}
 	var look func(ast.Node) bool
@@ -135,7 +135,7 @@ func hasBraces(n ast.Node) (found bool) {
 	return found
 }
 
-// withoutFields tells whether the user wrote braces for v, which may be more than a
+// withoutFields reports whether the user wrote braces for v, which may be more than a
 // struct: guards that are false leave nothing between them, and nothing in the
 // schema's choices says that they are not null.
 func withoutFields(v cue.Value) bool {

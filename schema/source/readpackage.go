@@ -30,7 +30,7 @@ type Select struct {
 	Download *Download
 }
 
-// IsPackage tells whether a folder holds CUE files.
+// IsPackage reports whether a folder holds CUE files.
 func IsPackage(dir string) bool {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.cue")) // the pattern is a good one
 	return len(files) > 0
@@ -58,7 +58,7 @@ func Experiments(name string, sel Select, stub func() []byte) ([]string, diag.Er
 	return out, nil
 }
 
-// isCUE tells whether name is read as CUE: a file of it, or a folder.
+// isCUE reports whether name is read as CUE: a file of it, or a folder.
 func isCUE(name string) bool {
 	info, err := os.Stat(name)
 	return strings.EqualFold(filepath.Ext(name), ".cue") || err == nil && info.IsDir()

@@ -58,11 +58,11 @@ func asksNewer(mf *modfile.File) string {
 	return ""
 }
 
-// isSchema tells whether path is that of the schema as a module, of any major
+// isSchema reports whether path is that of the schema as a module, of any major
 // version.
 func isSchema(path string) bool { return strings.HasPrefix(path, ImportPath+"@") }
 
-// newer tells whether version a comes after b; v2.10.0 after v2.9.1.
+// newer reports whether version a comes after b; v2.10.0 after v2.9.1.
 func newer(a, b string) bool {
 	var x, y [3]int
 	fmt.Sscanf(a, "v%d.%d.%d", &x[0], &x[1], &x[2]) // what is not a version is 0.0.0

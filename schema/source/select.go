@@ -91,7 +91,7 @@ func nothingAt(v cue.Value, name, expr string, steps []cue.Selector) diag.Errors
 	return Mistake(origin, "", "-e "+expr+": "+message, experimentsHint(v))
 }
 
-// holdsOthers refuses a value that is no experiment and has some in its fields.
+// holdsOthers refuses a value that is not an experiment and has some in its fields.
 func holdsOthers(v cue.Value, name, expr string) diag.Errors {
 	if isExperiment(v) {
 		return nil
@@ -108,7 +108,7 @@ func holdsOthers(v cue.Value, name, expr string) diag.Errors {
 	return Mistake(cueOrigin(name, key), "", "-e "+expr+": "+message, oneOf(found))
 }
 
-// slipped tells whether a field that looks like an experiment is a body whose key
+// slipped reports whether a field that looks like an experiment is a body whose key
 // is a slip of the pen: it is read as it stands, and said to be unknown with its place.
 func slipped(field string) bool { return suggest.Nearest(field, []string{"benchmark"}) != "" }
 

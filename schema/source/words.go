@@ -17,5 +17,5 @@ func Clip(s string) string {
 	return s
 }
 
-// IsTemplate tells whether s holds a template.
+// IsTemplate reports whether s holds a template.
 func IsTemplate(s string) bool { return strings.Contains(s, "{{") || strings.Contains(s, "{%") }

@@ -223,7 +223,7 @@ func yamlErrors(name string, src []byte, err error) diag.Errors {
 	return syntaxError(name, line-1, 0, msg, "look at this line and the one above: indentation, colons, quotes, braces")
 }
 
-// isUnreadable tells whether YAML takes no such character.
+// isUnreadable reports whether YAML takes no such character.
 func isUnreadable(r rune) bool {
 	return unicode.IsControl(r) && !strings.ContainsRune("\t\n\r\u0085", r)
 }

@@ -66,7 +66,7 @@ func (p *pass) forEncoder(f *ast.File) {
 	}
 }
 
-// requires tells whether s asks for fields.
+// requires reports whether s asks for fields.
 func requires(s *ast.StructLit) bool {
 	return slices.ContainsFunc(s.Elts, func(d ast.Decl) bool {
 		f, ok := d.(*ast.Field)
@@ -75,7 +75,7 @@ func requires(s *ast.StructLit) bool {
 	})
 }
 
-// oneOf tells whether e is a choice among written values.
+// oneOf reports whether e is a choice among written values.
 func oneOf(e ast.Expr) bool {
 	return !slices.ContainsFunc(operands(e), func(x ast.Expr) bool { _, lit := x.(*ast.BasicLit); return !lit })
 }

@@ -27,7 +27,7 @@ func whole(f *ast.File) {
 	}, nil)
 }
 
-// named tells whether an expression is a reference to a definition that has
+// named reports whether an expression is a reference to a definition that has
 // taken text in already, perhaps with a default.
 func (p *pass) named(e ast.Expr) bool {
 	ops := operands(e)

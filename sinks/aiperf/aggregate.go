@@ -142,7 +142,7 @@ func members(e stats.Estimate) object {
 		with("t_critical", number(e.TCritical()))
 }
 
-// spread is what a cell of a sweep says of a metric over its trials: AIPerf
+// spread is what a cell of a sweep says about a metric over its trials: AIPerf
 // leaves these two out there.
 func spread(e stats.Estimate) object {
 	return slices.DeleteFunc(members(e), func(m member) bool { return m.key == "se" || m.key == "t_critical" })

@@ -60,7 +60,7 @@ type DetailOptions struct {
 	Hide                *secret.Masker // of the plan's secrets, in what is written
 }
 
-// Any tells whether one is.
+// Any reports whether one is.
 func (o DetailOptions) Any() bool { return o.Raw || o.Outputs || o.Trace }
 
 // TraceName is the file in which the traces wait for the records to be

@@ -118,7 +118,7 @@ func python(v any) string {
 	return string(b)
 }
 
-// appendNumber appends f as Python's repr spells it; null when it is no number.
+// appendNumber appends f as Python's repr spells it; null when it is not a number.
 func appendNumber(b []byte, f float64) []byte {
 	if !isFinite(f) {
 		return append(b, "null"...)

@@ -90,7 +90,7 @@ type recheckRecord struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// measured tells whether the request is no warmup.
+// measured reports whether the request is no warmup.
 func (r *recheckRecord) measured() bool {
 	return r.Metadata.Phase == "" || r.Metadata.Phase == "profiling"
 }
@@ -217,7 +217,7 @@ func eachRecord(path string, visit func(recheckRecord)) error {
 	}
 }
 
-// complete tells whether the records are those that the summary counts.
+// complete reports whether the records are those that the summary counts.
 func (c *rechecker) complete(records string) bool {
 	counted := c.stats["request_count"].get("avg")
 	c.Checked++

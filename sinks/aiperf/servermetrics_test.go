@@ -112,7 +112,7 @@ func looks(
 	return families, samples
 }
 
-// What the files say of GPUs is what AIPerf 0.13 says of the same pages
+// What the files say of GPUs is what AIPerf 0.13 says about the same pages
 // (testdata/servermetrics/record_gpus.py).
 func TestGPUsAreAIPerfs(t *testing.T) {
 	t.Parallel()

@@ -221,7 +221,7 @@ func (s *SweepSummary) pareto() []int {
 	return out
 }
 
-// feasible tells whether a cell keeps the limits of the sweep.
+// feasible reports whether a cell keeps the limits of the sweep.
 func (s *SweepSummary) feasible(cell int) bool { return len(s.breaches(cell, s.Filters)) == 0 }
 
 // paretoAxes are those of AIPerf's recipes: metric and statistic to be small, then to be large.

@@ -81,7 +81,7 @@ func (r *Report) questions() (questions []string, of map[string][]decide.Best) {
 // longestAnswer is how long a first sentence may be.
 const longestAnswer = 160
 
-// long tells whether the answers for several kinds of work, with their reasons, would make
+// long reports whether the answers for several kinds of work, with their reasons, would make
 // too long a first sentence.
 func long(question string, best []decide.Best) bool {
 	return len(best) > 1 && words.Width(foldedBest(question, best)) > longestAnswer

@@ -55,7 +55,7 @@ func (r *Report) beside() string {
 // help to choose between them.
 const worthTelling = 0.05
 
-// tellApart tells whether a number of some cells helps to choose between them: all have
+// tellApart reports whether a number of some cells helps to choose between them: all have
 // it, and it is not about the same.
 func tellApart(cells []*decide.CellResult, key decide.Key) bool {
 	least, most := math.Inf(1), 0.0

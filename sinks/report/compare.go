@@ -96,7 +96,7 @@ func (c Comparison) table(s *sheet, more string, short bool) {
 	}
 }
 
-// decided tells whether a row is shown to have changed beyond the margin.
+// decided reports whether a row is shown to have changed beyond the margin.
 func decided(r decide.Row) bool { return r.Outcome == decide.Worse || r.Outcome == decide.Better }
 
 // How many columns the name of a side takes at most, and at least where others need room.

@@ -46,7 +46,7 @@ func value(r decide.Row, v float64) string {
 	return words.Number(v)
 }
 
-// changed tells whether the interval of a row excludes that nothing changed.
+// changed reports whether the interval of a row excludes that nothing changed.
 func changed(r decide.Row) bool { return !math.IsNaN(r.Low) && (r.Low > 0 || r.High < 0) }
 
 // change is the point with its interval: +10.0 % [9.5, 10.6]. A narrow interval
@@ -86,7 +86,7 @@ func shownChange(r decide.Row) (point, low, high float64, unit string) {
 	return left * r.Change, left * r.High, left * r.Low, " points"
 }
 
-// tooFew tells whether the interval of a change is wider than a factor of ten: it says
+// tooFew reports whether the interval of a change is wider than a factor of ten: it says
 // only that trials are too few.
 func tooFew(r decide.Row) bool { return 1+r.High > widest*(1+r.Low) }
 

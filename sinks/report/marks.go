@@ -14,7 +14,7 @@ type unsupported []string
 // percentileOf are the statistics that need a number of values.
 var percentileOf = map[string]float64{"p50": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 
-// keep tells whether a statistic is not supported, and keeps it.
+// keep reports whether a statistic is not supported, and keeps it.
 func (u *unsupported) keep(stat string, planned int64, worth float64) bool {
 	if _, ok := percentileOf[stat]; !ok || decide.Certain(percentileOf[stat], planned, worth) {
 		return false

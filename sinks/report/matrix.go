@@ -206,7 +206,7 @@ func (r *Report) values(cols []metrics.Headline, legend *marks) [][]string {
 	return lines
 }
 
-// failed tells whether more of a cell's requests failed than not: a percentile of the few
+// failed reports whether more of a cell's requests failed than not: a percentile of the few
 // others says nothing.
 func failed(c *decide.CellResult) bool {
 	e, ok := c.Full.Get(decide.Key{Tag: metrics.ErrorRate, Stat: "avg"})

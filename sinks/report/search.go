@@ -131,7 +131,7 @@ func (r *Report) kneeAnswer() string {
 	return fmt.Sprintf("No knee is shown between %s %s and %s", unit, load(span[0]), load(span[1]))
 }
 
-// Law is what the Universal Scalability Law says of a search's probes, or why it does not
+// Law is what the Universal Scalability Law says about a search's probes, or why it does not
 // fit them; "" without a search, and for one that did not measure several loads.
 func (r *Report) Law() string {
 	if r.Search == nil || len(r.Search.Loads) < 2 {

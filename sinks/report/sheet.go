@@ -109,7 +109,7 @@ type grid struct {
 	without []string // names of columns that were left out for want of room
 }
 
-// shows tells whether a figure of the table has a sign.
+// shows reports whether a figure of the table has a sign.
 func (g *grid) shows(sign string) bool {
 	return slices.ContainsFunc(g.rows, func(row []string) bool {
 		return slices.ContainsFunc(row[g.left:], func(cell string) bool { return strings.Contains(cell, sign) })
@@ -197,7 +197,7 @@ func (g *grid) align() {
 	}
 }
 
-// whole tells whether the table fits a terminal with all its columns and names.
+// whole reports whether the table fits a terminal with all its columns and names.
 func (g *grid) whole(room int) bool {
 	g.align()
 	return across(g.natural(), g.left) <= room

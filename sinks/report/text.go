@@ -57,14 +57,14 @@ func inUnits(e stats.Estimate, percent bool) (mean, half float64) {
 	return e.Mean, e.Half()
 }
 
-// symmetric tells whether an estimate has an interval that ± can say. It never says
+// symmetric reports whether an estimate has an interval that ± can say. It never says
 // ± 0, which would claim that nothing is left to know.
 func symmetric(e stats.Estimate, percent bool) bool {
 	low, high := e.Mean-e.Low, e.High-e.Mean
 	return e.HasInterval() && !exact(e) && !tooWide(e) && max(low, high) <= 1.25*min(low, high) && !beyond(e, percent)
 }
 
-// exact tells whether the interval has no width.
+// exact reports whether the interval has no width.
 func exact(e stats.Estimate) bool {
 	half := e.Half()
 	return math.IsNaN(half) || half == 0 || half < 1e-9*math.Abs(e.Mean)
@@ -74,7 +74,7 @@ func tooWide(e stats.Estimate) bool {
 	return e.Low > 0 && e.High > widest*e.Low
 }
 
-// beyond tells whether mean ± half-width would leave what can be, though the
+// beyond reports whether mean ± half-width would leave what can be, though the
 // interval does not: below 0, or above 100 %.
 func beyond(e stats.Estimate, percent bool) bool {
 	return e.Low >= 0 && e.Mean-e.Half() < 0 || percent && e.High <= 1 && e.Mean+e.Half() > 1

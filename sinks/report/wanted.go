@@ -85,7 +85,7 @@ func (r *Report) wantedForBest() wanted {
 	return w
 }
 
-// openBest tells whether it is open of some of the answers which cell is best, and holds:
+// openBest reports whether it is open of some of the answers which cell is best, and holds:
 // where that was asked and no comparison. One that is open because cells may or may not
 // keep their limits is not decided by their values.
 func (r *Report) openBest(holds func(decide.Best) bool) bool {
@@ -112,7 +112,7 @@ func (r *Report) wantedForPairs() wanted {
 	return w
 }
 
-// openLimits tells whether it is not decided of some of the cells that they keep their
+// openLimits reports whether it is not decided of some of the cells that they keep their
 // limits.
 func openLimits(cells []*decide.CellResult) bool {
 	for _, c := range cells {

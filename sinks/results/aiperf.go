@@ -67,7 +67,7 @@ func readAIPerf(dir string) (*System, error) {
 	return s, nil
 }
 
-// holdsSummaries tells whether a summary lies in dir or below.
+// holdsSummaries reports whether a summary lies in dir or below.
 func holdsSummaries(dir string) bool {
 	found, err := summaries(dir)
 	return err == nil && len(found) > 0

@@ -61,7 +61,7 @@ func stampsOf(dir string) (kinds []string) {
 	return kinds
 }
 
-// allowsInvalid tells whether the experiment takes INVALID runs. A directory that
+// allowsInvalid reports whether the experiment takes INVALID runs. A directory that
 // does not say does not.
 func allowsInvalid(dir string) bool {
 	var doc struct {

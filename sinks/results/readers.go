@@ -11,7 +11,7 @@ import (
 // Reader knows one kind of result directory.
 type Reader struct {
 	Name string // the program whose results they are
-	// Recognises tells whether dir is of this kind, by the files that lie there.
+	// Recognises reports whether dir is of this kind, by the files that lie there.
 	Recognises func(dir string) bool
 	// Read gives what comparisons need.
 	Read func(dir string) (*System, error)
@@ -28,7 +28,7 @@ func Readers() []Reader {
 	}
 }
 
-// ours tells whether a directory is one of ours, finished or not.
+// ours reports whether a directory is one of ours, finished or not.
 func ours(dir string) bool {
 	for _, name := range []string{
 		resultdir.LockName, resultdir.Table("cells", "parquet"),

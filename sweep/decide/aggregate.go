@@ -171,7 +171,7 @@ func gather(p *sweep.Plan, c *sweep.Cell, runs []*Outcome, level float64) CellRe
 	return out
 }
 
-// KeepsUp tells whether the server kept up with the cell's load over its trials,
+// KeepsUp reports whether the server kept up with the cell's load over its trials,
 // whatever single runs say of their backlog.
 func (c *CellResult) KeepsUp() bool { return c.Full.keepsUp() }
 

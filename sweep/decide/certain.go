@@ -7,7 +7,7 @@ import (
 	"aiperf.dev/aiperf/sweep"
 )
 
-// Certain tells whether quantile q can be relied on in a run that plans so many requests,
+// Certain reports whether quantile q can be relied on in a run that plans so many requests,
 // whose values are worth so many independent ones. The plan decides, so that two equal
 // runs say the same; what came takes only away. Screens, tables and comparisons ask here.
 func Certain(q float64, planned int64, worth float64) bool {

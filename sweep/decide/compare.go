@@ -531,7 +531,7 @@ func (c *Comparison) Blind() []Row {
 	return slices.DeleteFunc(c.Primary(), func(r Row) bool { return !r.Blind() })
 }
 
-// Blind tells whether the row could not have shown what it must be able to. What
+// Blind reports whether the row could not have shown what it must be able to. What
 // every trial shows by its sign alone needs no interval.
 func (r Row) Blind() bool {
 	if r.MustDetect == 0 || math.IsNaN(r.Detectable) && r.Outcome != Unclear {

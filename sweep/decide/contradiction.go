@@ -84,7 +84,7 @@ func rangeOf(k Key) (low, high float64) {
 	return 0, math.Inf(1)
 }
 
-// together tells whether some value holds all gates, which speak of one
+// together reports whether some value holds all gates, which speak of one
 // statistic: between two neighbouring thresholds nothing changes, so each of
 // them, a value between any two, and one beyond either end are all there is.
 func together(thresholds []float64, gates ...*Gate) bool {
@@ -125,7 +125,7 @@ func (g *Gate) thresholds() []float64 {
 	return numbers
 }
 
-// comparisons tells whether a condition is made of comparisons with numbers and
+// comparisons reports whether a condition is made of comparisons with numbers and
 // of and, or, not.
 func (g *Gate) comparisons(n ast.Node, numbers *[]float64) bool {
 	switch n := n.(type) {
@@ -149,7 +149,7 @@ func (g *Gate) comparisons(n ast.Node, numbers *[]float64) bool {
 	return false
 }
 
-// is tells whether the node is the statistic itself.
+// is reports whether the node is the statistic itself.
 func (g *Gate) is(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:

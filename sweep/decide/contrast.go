@@ -100,7 +100,7 @@ func (c contrast) p() float64 {
 	return c.PAbove(0)
 }
 
-// equal tells whether the two are shown to be within the margin.
+// equal reports whether the two are shown to be within the margin.
 func (c contrast) equal() bool {
 	if c.signs || c.few() {
 		return c.N > 1 && c.same == c.N
@@ -109,7 +109,7 @@ func (c contrast) equal() bool {
 	return c.Equivalent(-m, m) < 0.05
 }
 
-// few tells whether there are too few trials for an interval.
+// few reports whether there are too few trials for an interval.
 func (c contrast) few() bool { return c.N < stats.FewestTrials }
 
 // trials is how many would show a difference as large at the one-sided level,

@@ -67,7 +67,7 @@ func SampleTag(p *sweep.Plan) string {
 	return ""
 }
 
-// Enough tells whether the trials of a cell that were run are enough, and why. An
+// Enough reports whether the trials of a cell that were run are enough, and why. An
 // interval that is looked at until it is narrow is too narrow: without a minimum
 // of the experiment's own (AIPerf's rule), sweep.Afterwards fresh trials mend that.
 // runs are the cell's outcomes, in order of trials; a run that failed, or is
@@ -94,7 +94,7 @@ func Enough(p *sweep.Plan, runs []*Outcome) (Stop, bool) {
 	return Stop{}, false
 }
 
-// trial is what one usable run says of the metric.
+// trial is what one usable run says about the metric.
 type trial struct {
 	value  float64
 	sample []float64 // sorted

@@ -43,7 +43,7 @@ func (e Estimates) of(runs []*Outcome) Estimates {
 	return e
 }
 
-// keepsUp tells whether the server kept up with the load over the trials: the mean
+// keepsUp reports whether the server kept up with the load over the trials: the mean
 // of their backlogs decides, and where they have none nobody asks.
 func (e Estimates) keepsUp() bool {
 	var shares []float64
@@ -78,13 +78,13 @@ func (e Estimates) Taint(k Key) validity.Taint {
 	return worst
 }
 
-// leftOut tells whether the number of a run is invalid, and the experiment does not
+// leftOut reports whether the number of a run is invalid, and the experiment does not
 // take such a number.
 func (e Estimates) leftOut(o *Outcome, k Key) bool {
 	return !e.invalid && o.Taints.Of(k.Tag, k.Stat).Level == validity.Wrong
 }
 
-// measured tells whether a trial has the number, valid or not: what is asked of the
+// measured reports whether a trial has the number, valid or not: what is asked of the
 // trials must not depend on which of their numbers are valid.
 func (e Estimates) measured(k Key) bool {
 	e.invalid = true

@@ -187,7 +187,7 @@ func openOf(c *CellResult, k Key) float64 {
 	return 0
 }
 
-// undecided tells whether the gate would say something else of a single run if
+// undecided reports whether the gate would say something else of a single run if
 // what was cut off had been good.
 func (e evidence) undecided(held bool) bool {
 	for sign, by := range map[float64][]float64{1: e.open, -1: e.less} {
@@ -202,7 +202,7 @@ func (e evidence) undecided(held bool) bool {
 	return false
 }
 
-// without tells whether a statistic has no interval.
+// without reports whether a statistic has no interval.
 func (e evidence) without() bool {
 	return slices.ContainsFunc(e.estimates, func(x stats.Estimate) bool { return !x.HasInterval() })
 }
@@ -260,7 +260,7 @@ func (e evidence) corners(part float64) (all, none bool) {
 	return all, none
 }
 
-// onlyAtTheBound tells whether the gate asks that nothing at all was counted
+// onlyAtTheBound reports whether the gate asks that nothing at all was counted
 // (error_rate == 0), or everything: no number of trials takes the interval to
 // its end, so what was observed is the answer.
 func (e evidence) onlyAtTheBound() bool {

@@ -64,7 +64,7 @@ func chosen(p *sweep.Plan, cells []*CellResult, usual []Objective) []Objective {
 	return out
 }
 
-// byDefault tells whether cells are ranked by throughput and latency.
+// byDefault reports whether cells are ranked by throughput and latency.
 func (r *Results) byDefault() bool {
 	return len(r.Objectives) > 0 && (r.Objectives[0].Name == "throughput" || r.Objectives[0].Name == "latency")
 }
@@ -114,7 +114,7 @@ func objective(cells []*CellResult, name string, dir stats.Direction, window str
 	}
 }
 
-// few tells whether a statistic is a percentile of which some cell has too few requests.
+// few reports whether a statistic is a percentile of which some cell has too few requests.
 func few(cells []*CellResult, window string, k Key) bool {
 	q, ok := quantileOf(k.Stat)
 	return ok && slices.ContainsFunc(cells, func(c *CellResult) bool {

@@ -53,7 +53,7 @@ func (o *Outcome) Counts() record.Counts {
 	return record.Counts{OK: o.OK, Failed: o.Failed, Cut: o.Cut, Cancelled: o.Cancelled, Unsent: o.Unsent}
 }
 
-// measured tells whether the run has numbers.
+// measured reports whether the run has numbers.
 func (o *Outcome) measured() bool { return o.Err == "" && len(o.Summaries) > 0 }
 
 // window is the run's summary of a window, nil without.

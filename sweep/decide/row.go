@@ -178,7 +178,7 @@ func (r Row) cannot(why string) Row {
 	return r
 }
 
-// still tells whether both sides are 0, or without an end, in every trial: there is no
+// still reports whether both sides are 0, or without an end, in every trial: there is no
 // ratio, and no change to judge.
 func (p proof) still() bool {
 	for _, end := range []float64{0, math.Inf(1)} {
@@ -199,7 +199,7 @@ func (d *duel) still(k Key) string {
 	return digits(v)
 }
 
-// Gain tells whether the row is shown to be better, by however little.
+// Gain reports whether the row is shown to be better, by however little.
 func (r Row) Gain() bool {
 	if turned(r.Key) > 0 {
 		return r.Low > 0
@@ -216,7 +216,7 @@ func (d *duel) taint(k Key) validity.Taint {
 	return a
 }
 
-// unequal tells whether a percentile is of samples that differ so much in size that
+// unequal reports whether a percentile is of samples that differ so much in size that
 // this alone moves it: of an exponential latency the p90 of 64 values is on average
 // 2.2 % below the true one, that of ten times as many 0.2 %.
 func unequal(k Key, a, b float64) bool {
@@ -239,7 +239,7 @@ func quantileOf(stat string) (q float64, ok bool) {
 	return 0, false
 }
 
-// Few tells whether the values of a run are too few for the percentile.
+// Few reports whether the values of a run are too few for the percentile.
 func (r Row) Few() bool {
 	q, ok := quantileOf(r.Key.Stat)
 	return ok && r.Count > 0 && !certainBy(cmp.Or(r.judged, sweep.Percentile(int64(r.Count))), q, r.Effective)

@@ -11,7 +11,7 @@ import (
 // known from few of them. The zero value says nothing.
 type Trials struct{ Least, Most int }
 
-// Known tells whether there is anything to say.
+// Known reports whether there is anything to say.
 func (t Trials) Known() bool { return t.Most > 0 }
 
 // String is "8 to 24 trials".

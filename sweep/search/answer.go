@@ -29,7 +29,7 @@ type Answer struct {
 	Holds, Fails *Load
 	// Again is the load that holds although Fails, below it, does not: of Contrary.
 	Again *Load
-	// Sure tells whether both ends were seen twice, the second time from the other side.
+	// Sure reports whether both ends were seen twice, the second time from the other side.
 	Sure  bool
 	Loads []Load // all that were probed, ascending
 	Runs  []Run
@@ -40,7 +40,7 @@ type Answer struct {
 	Knee  *Bends  // of a search for one
 }
 
-// Unfit tells whether run n of a load, counted from 0, was unusable.
+// Unfit reports whether run n of a load, counted from 0, was unusable.
 func (a *Answer) Unfit(load float64, n int) bool {
 	for _, r := range a.Runs {
 		if r.Load == load {

@@ -178,7 +178,7 @@ func (s *state) missing() (n int) {
 	return n
 }
 
-// seen tells whether an end of the bracket was seen twice, the second time from the
+// seen reports whether an end of the bracket was seen twice, the second time from the
 // other side; at a bound of the range there is no load to come from.
 func (s *state) seen(l *Load) bool {
 	switch {

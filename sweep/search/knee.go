@@ -149,7 +149,7 @@ func (s *state) bends() *Bends {
 	return &b
 }
 
-// agree tells whether two intervals overlap, as far as the resolution goes.
+// agree reports whether two intervals overlap, as far as the resolution goes.
 func (s *state) agree(a, b stats.Param) bool {
 	near := 1 + s.Resolution
 	return a.Low <= b.High*near && b.Low <= a.High*near

@@ -49,7 +49,7 @@ type Load struct {
 	last      int // index of its last usable run
 }
 
-// Confirmed tells whether a load was seen twice, once coming from the given side.
+// Confirmed reports whether a load was seen twice, once coming from the given side.
 func (l *Load) confirmed(side bool) bool { return l.Runs >= 2 && side }
 
 // judged pools the usable runs of each load.
@@ -103,7 +103,7 @@ func (l *Load) judge(t Terms, runs []Run) {
 	}
 }
 
-// alone tells whether single runs of a load contradict each other, as they do where a
+// alone reports whether single runs of a load contradict each other, as they do where a
 // server does not come back from a load in the state in which it was.
 func (l *Load) alone(t Terms, runs []Run) (torn bool) {
 	found := map[State]bool{}

@@ -15,8 +15,8 @@ type Outlook struct {
 	// Halved is how many more of them a bracket half as wide takes; 0 where whole
 	// numbers are as near as they can be.
 	Halved int
-	// Runs says of one run at a load, and of as many as a search makes there at most,
-	// what they can tell. None where no run has a known number of requests.
+	// Runs says what one run at a load can tell, and what as many as a search makes there
+	// at most. None where no run has a known number of requests.
 	Runs []Decides
 }
 

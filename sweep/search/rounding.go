@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// near tells whether a gap is as narrow as was asked, or as whole numbers allow.
+// near reports whether a gap is as narrow as was asked, or as whole numbers allow.
 func (s *state) near(low, high float64) bool {
 	return high/low <= 1+s.Resolution || s.Whole && math.Abs(s.face(high)-s.face(low)) <= 1
 }

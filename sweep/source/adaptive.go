@@ -259,7 +259,7 @@ func Adapt(p *sweep.Plan, outcomes []decide.Outcome) *Adapted {
 	return out
 }
 
-// NoneKeeps tells whether there are limits and no iteration keeps those of any tier.
+// NoneKeeps reports whether there are limits and no iteration keeps those of any tier.
 func (a *Adapted) NoneKeeps() bool {
 	if a == nil {
 		return false

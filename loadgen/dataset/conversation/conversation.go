@@ -210,7 +210,7 @@ func (t *Turn) Words() []string {
 // mediaParts are what messages that are written out call their media.
 var mediaParts = [][]byte{[]byte(`"image_url"`), []byte(`"input_audio"`), []byte(`"video_url"`)}
 
-// HasMedia tells whether a turn has an image, a sound or a video.
+// HasMedia reports whether a turn has an image, a sound or a video.
 func (c *Conversation) HasMedia() bool {
 	return slices.ContainsFunc(c.Turns, func(t Turn) bool {
 		return len(t.Images)+len(t.Audios)+len(t.Videos) > 0 ||

@@ -65,7 +65,7 @@ func (f *forest) session(id, parent string, of *dataset.Conversation) *lived {
 
 func unset(n int) []time.Duration { return slices.Repeat([]time.Duration{-1}, n) }
 
-// waits tells whether a turn waits for what others before it have started.
+// waits reports whether a turn waits for what others before it have started.
 func (f *forest) waits(conversation string, turn int64) bool {
 	if f == nil {
 		return false

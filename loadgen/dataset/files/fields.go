@@ -234,7 +234,7 @@ func (f *Fields) Known() []string {
 	return names
 }
 
-// Timed tells whether the record, or its first turn, says when it was sent.
+// Timed reports whether the record, or its first turn, says when it was sent.
 func (f *Fields) Timed() bool {
 	for _, name := range []string{"timestamp", "Timestamp", "TIMESTAMP"} {
 		if f.Has(name) {
@@ -249,7 +249,7 @@ func (f *Fields) Timed() bool {
 	return ok
 }
 
-// Has tells whether there is such an entry.
+// Has reports whether there is such an entry.
 func (f *Fields) Has(name string) bool { _, ok := f.values[name]; return ok }
 
 // Decode reads an entry into v; it reports whether there is one.

@@ -108,7 +108,7 @@ func eachFile(dir string, f func(Record) error) error {
 	return err
 }
 
-// holdsResults tells whether a folder is one that a benchmark writes, or wrote:
+// holdsResults reports whether a folder is one that a benchmark writes, or wrote:
 // people let it write below the folder that it reads.
 func holdsResults(dir string) bool {
 	for _, name := range []string{".lock", "profile_export_aiperf.json"} {
@@ -172,7 +172,7 @@ var kindWords = map[int]string{
 }
 
 // Whole is the size of a file that cannot be read line by line, in bytes, and
-// what it is; 0 for JSON lines and for what is no file.
+// what it is; 0 for JSON lines and for what is not a file.
 func Whole(path string) (size int64, what string) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -43,7 +43,7 @@ func LinesOf(path string, size int64) (*Lines, bool, error) {
 // Size is the size of the file, in bytes.
 func (l *Lines) Size() int64 { return l.info.Size() }
 
-// Seekable tells whether reading can begin anywhere.
+// Seekable reports whether reading can begin anywhere.
 func (l *Lines) Seekable() bool { return !l.gzip }
 
 // Spot is a place in a file: behind so many bytes and lines.

@@ -148,7 +148,7 @@ func (r *basetenRows) finish() error {
 	return nil
 }
 
-// one tells whether a factor changes nothing; 0 stands for none.
+// one reports whether a factor changes nothing; 0 stands for none.
 func one(v float64) bool { return v == 0 || v == 1 }
 
 func byTime(a, b trace.Row) int { return cmp.Compare(a.At, b.At) }

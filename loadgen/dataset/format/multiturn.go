@@ -189,7 +189,7 @@ func Line(c *conversation.Conversation) ([]byte, error) {
 	return b, err
 }
 
-// readsBack tells whether line says all that c is.
+// readsBack reports whether line says all that c is.
 func readsBack(line []byte, c *conversation.Conversation) error {
 	r, err := newReader(schema.Dataset{}, nil, synth.Source{}, "")
 	if err != nil {

@@ -103,7 +103,7 @@ func (r *columns) read(rec files.Record) error {
 	return r.addAll(r.begin(id, ""), turns)
 }
 
-// wanted tells whether the record has the columns' values that were asked for.
+// wanted reports whether the record has the columns' values that were asked for.
 func (r *columns) wanted(f *files.Fields) (bool, error) {
 	for _, name := range slices.Sorted(maps.Keys(r.cfg.Filters)) {
 		column := name

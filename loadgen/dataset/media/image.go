@@ -73,7 +73,7 @@ func disc(img *image.RGBA, r *rand.Rand, c color.RGBA) {
 	}
 }
 
-// cutOff tells whether an image file ends before its format says. Nothing is
+// cutOff reports whether an image file ends before its format says. Nothing is
 // decoded but its lengths: what a picture shows is the server's business.
 func cutOff(format string, b []byte) bool {
 	switch format {

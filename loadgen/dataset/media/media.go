@@ -234,7 +234,7 @@ func sniff(b []byte, path string) string {
 	return format
 }
 
-// hasKind tells whether some media type of that family has the format.
+// hasKind reports whether some media type of that family has the format.
 func hasKind(format, family string) bool {
 	for typ, f := range formats {
 		if f == format && (strings.HasPrefix(typ, family) || family == "audio/" && typ == "application/ogg") {

@@ -271,7 +271,7 @@ func patterns(n *yaml.Node, split string) (out []string) {
 	return out
 }
 
-// matches tells whether a path fits a glob with *, ** and ?.
+// matches reports whether a path fits a glob with *, ** and ?.
 func matches(glob, name string) bool {
 	var re strings.Builder
 	re.WriteString("^")

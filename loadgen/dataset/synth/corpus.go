@@ -67,7 +67,7 @@ func NewCorpus(name, file string, tok tokenizer.Tokenizer) (*Corpus, error) {
 	return c, nil
 }
 
-// Additive tells whether texts have their length by construction.
+// Additive reports whether texts have their length by construction.
 func (c *Corpus) Additive() bool { return c.additive }
 
 // addWords finds the words that are one token each.

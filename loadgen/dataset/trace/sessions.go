@@ -168,7 +168,7 @@ func (s *Sessions) Root(i int) int {
 	return i
 }
 
-// Trees tells whether some sessions start others.
+// Trees reports whether some sessions start others.
 func (s *Sessions) Trees() bool { return s.kids != nil }
 
 // Children are the sessions that session i starts.
@@ -183,7 +183,7 @@ func (s *Sessions) Order() []int32 { return s.order }
 // Name is what the trace calls session i, "" where it gives no name.
 func (s *Sessions) Name(i int) string { return s.Rows[s.order[s.starts[i]]].Session }
 
-// Cumulative tells whether every row of session i repeats the whole blocks of the
+// Cumulative reports whether every row of session i repeats the whole blocks of the
 // one before it: then its rows hold the history, not what was added.
 func (s *Sessions) Cumulative(i int) bool {
 	rows := s.Of(i)

@@ -19,7 +19,7 @@ type Params struct {
 	BlockSize int
 }
 
-// Changes tells whether lengths, prefixes or times are touched at all.
+// Changes reports whether lengths, prefixes or times are touched at all.
 func (p *Params) Changes() bool {
 	return !one(p.Speedup) || !one(p.PrefixLen) || p.Roots > 1 || !one(p.PromptLen) || p.OutputLen != nil &&
 		*p.OutputLen != 1

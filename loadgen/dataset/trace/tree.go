@@ -123,7 +123,7 @@ func named(rows []Row) []Row {
 	return out
 }
 
-// has tells whether the block called b has appeared, behind whatever prefix.
+// has reports whether the block called b has appeared, behind whatever prefix.
 func (t *tree) has(b int32) bool {
 	n := t.again.number(b)
 	return n != once && t.place[n] != unseen

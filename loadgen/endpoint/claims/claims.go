@@ -23,7 +23,7 @@ type Usage struct {
 // NoUsage is the usage of a server that claims nothing.
 var NoUsage = Usage{record.None, record.None, record.None, record.None, record.None, record.None, record.None}
 
-// Said tells whether the server claimed anything.
+// Said reports whether the server claimed anything.
 func (u Usage) Said() bool { return u != NoUsage }
 
 // The names servers give to the same claim. The first of a list that is there
@@ -133,7 +133,7 @@ type Timings struct {
 // NoTimings are those of a server that says nothing.
 var NoTimings = Timings{math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()}
 
-// Said tells whether the server said anything.
+// Said reports whether the server said anything.
 func (t Timings) Said() bool {
 	return t.Queue == t.Queue || t.Prefill == t.Prefill || t.Decode == t.Decode || t.Total == t.Total ||
 		t.Inference == t.Inference || t.PeakMemory == t.PeakMemory

@@ -40,7 +40,7 @@ func encoded(v any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// mentions tells whether one of the words is anywhere in the events: most
+// mentions reports whether one of the words is anywhere in the events: most
 // answers hold none of them and need no second reading.
 func mentions(events Events, words ...string) bool {
 	for data := range events {

@@ -162,7 +162,7 @@ func (s *Scanner) View() (string, error) {
 	return unescape(raw), nil
 }
 
-// Is reads a value and tells whether it is this string.
+// Is reads a value and reports whether it is this string.
 func (s *Scanner) Is(word string) (bool, error) {
 	v, err := s.View()
 	return v == word, err

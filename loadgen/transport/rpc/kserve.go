@@ -152,7 +152,7 @@ func appendValue(b []byte, datatype string, v any) ([]byte, error) {
 	return nil, fmt.Errorf("data type %s does not take %v", datatype, v)
 }
 
-// isWhole tells whether a number is a whole one, as 2, 2.0 and 2e3 are.
+// isWhole reports whether a number is a whole one, as 2, 2.0 and 2e3 are.
 func isWhole(n json.Number) bool {
 	if _, err := n.Int64(); err == nil {
 		return true

@@ -26,7 +26,7 @@ const (
 
 var errFrame = errors.New("AWS event stream: malformed message")
 
-// Partial tells whether an unfinished message was fed.
+// Partial reports whether an unfinished message was fed.
 func (f *Frames) Partial() bool { return len(f.carry) > 0 }
 
 // Feed consumes b. An error is final.

@@ -17,7 +17,7 @@ type Lines struct {
 // Reset makes l ready for another stream.
 func (l *Lines) Reset() { l.carry = nil }
 
-// Partial tells whether an unfinished line was fed.
+// Partial reports whether an unfinished line was fed.
 func (l *Lines) Partial() bool { return len(l.carry) > 0 }
 
 // Feed consumes b. An error comes from Event or Limit and is final.

@@ -60,10 +60,10 @@ func (r *Response) Reset() {
 	*r = Response{Sink: r.Sink, Scratch: r.Scratch, head: head}
 }
 
-// Done tells whether the response is complete.
+// Done reports whether the response is complete.
 func (r *Response) Done() bool { return r.state == stDone }
 
-// Started tells whether any byte of the response was fed.
+// Started reports whether any byte of the response was fed.
 func (r *Response) Started() bool { return r.state != stStart }
 
 // KeepAlive tells, after Done, whether the connection may carry another request.

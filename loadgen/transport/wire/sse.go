@@ -38,7 +38,7 @@ func (s *SSE) Reset() {
 // Release is Reset that gives up the buffers, for a parser that may rest.
 func (s *SSE) Release() { *s = SSE{Event: s.Event, Limit: s.Limit} }
 
-// Partial tells whether something of an undispatched event was fed.
+// Partial reports whether something of an undispatched event was fed.
 func (s *SSE) Partial() bool { return len(s.carry) > 0 || s.lines > 0 }
 
 // EOF ends the stream. Its last event needs no blank line behind it if whole

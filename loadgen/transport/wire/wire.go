@@ -15,7 +15,7 @@ const (
 // ErrTooLarge says that something went past its limit.
 var ErrTooLarge = errors.New("longer than the limit")
 
-// asciiFold tells whether b is s, which is in lower case, whatever b's case.
+// asciiFold reports whether b is s, which is in lower case, whatever b's case.
 func asciiFold(b []byte, s string) bool {
 	if len(b) != len(s) {
 		return false

@@ -160,7 +160,7 @@ func (c *Change) Ink() draw.Ink {
 	return draw.S8
 }
 
-// Equal tells whether the change is shown to be within the margin.
+// Equal reports whether the change is shown to be within the margin.
 func (c *Change) Equal() bool { return c.Low >= -c.Margin && c.High <= c.Margin }
 
 // baseline names what is compared with, where it is one thing.

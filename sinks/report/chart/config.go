@@ -116,7 +116,7 @@ func parseConfig(path string, text []byte) (*plotConfig, error) {
 	return &cfg, nil
 }
 
-// unlisted says of a default that no plot has its name.
+// unlisted refuses a default that no plot is named for.
 func unlisted(path, name string, plots map[string]plotSetting, single bool) error {
 	section := "multi_run_plots"
 	if single {

@@ -140,7 +140,7 @@ func (d *Data) by(u Custom) []group {
 	return out
 }
 
-// figure tells whether name is an axis or a figure of some cell.
+// figure reports whether name is an axis or a figure of some cell.
 func (d *Data) figure(name string) bool {
 	return slices.ContainsFunc(d.Cells, func(c *Cell) bool { return d.value(c, name).known() })
 }

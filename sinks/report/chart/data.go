@@ -105,7 +105,7 @@ type Stat struct {
 	Unit             string
 }
 
-// known tells whether there is a value.
+// known reports whether there is a value.
 func (s Stat) known() bool { return !math.IsNaN(s.Value) && !math.IsInf(s.Value, 0) }
 
 var none = Stat{Value: math.NaN(), Low: math.NaN(), High: math.NaN()}
@@ -136,12 +136,12 @@ func (c *Cell) At(axis string) float64 {
 	return math.NaN()
 }
 
-// Numeric tells whether the values of an axis are numbers.
+// Numeric reports whether the values of an axis are numbers.
 func (d *Data) Numeric(axis string) bool {
 	return slices.ContainsFunc(d.Cells, func(c *Cell) bool { return !math.IsNaN(c.At(axis)) })
 }
 
-// Has tells whether some cell has the figure.
+// Has reports whether some cell has the figure.
 func (d *Data) Has(metric, stat string) bool {
 	return slices.ContainsFunc(d.Cells, func(c *Cell) bool { return d.Get(c, metric, stat).known() })
 }
@@ -202,7 +202,7 @@ func Load(dirs ...string) (*Data, error) {
 	return d, nil
 }
 
-// unfinished says of a directory without a table that its plan was not finished.
+// unfinished says that a directory lacks a table because its plan was not finished.
 func unfinished(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(filepath.Join(dir, resultdir.LockName)); err == nil {
@@ -442,7 +442,7 @@ func (d *Data) axes(several bool) {
 	})
 }
 
-// says tells whether an axis makes another one needless in names: it tells the same cells
+// says reports whether an axis makes another one needless in names: it tells the same cells
 // apart, and it is the one that somebody named (the data sets chat and summary, whose
 // lengths differ), or the first of two numbers.
 func (d *Data) says(a, b string) bool {

@@ -100,7 +100,7 @@ func (d *Data) swept(axis string) []draw.Tick {
 // setting is a number as somebody wrote it.
 func setting(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// spread tells whether an axis spans so much that a linear one would hide the small loads.
+// spread reports whether an axis spans so much that a linear one would hide the small loads.
 func (d *Data) spread(axis string) bool {
 	lo, hi := math.Inf(1), 0.0
 	for _, c := range d.Cells {

@@ -227,7 +227,7 @@ func (r *Requests) sinceStart() {
 // part is the part of the partition that request i is in.
 func (r *Requests) part(i int) record.Parts { return record.Status(r.Status[i]).Part() }
 
-// AllFailed tells whether there were requests and none ended well.
+// AllFailed reports whether there were requests and none ended well.
 func (d *Data) AllFailed() bool {
 	return len(d.Requests.OK) > 0 && !slices.Contains(d.Requests.OK, true) && !d.Has(metrics.RequestLatency, "p50")
 }

@@ -216,7 +216,7 @@ func anatomy(d *Data, _ *Cell) ([]draw.Panel, string) {
 	return []draw.Panel{p}, ""
 }
 
-// toldApart tells whether a second part of some bar can be seen well.
+// toldApart reports whether a second part of some bar can be seen well.
 func toldApart(parts []draw.Series) bool {
 	const least = 0.02
 	whole, most := map[float64]float64{}, map[float64]float64{}

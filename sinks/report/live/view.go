@@ -85,7 +85,7 @@ func (f *frame) keys() string {
 	return "q drain and stop   p pause between runs   e errors   l log   ? help"
 }
 
-// narrow tells whether the columns of the wide screen do not fit: then what
+// narrow reports whether the columns of the wide screen do not fit: then what
 // stands beside each other there stands below each other.
 func (f *frame) narrow() bool { return f.width < 80 }
 
@@ -457,8 +457,8 @@ func (f *frame) cellLines() []string {
 // leastName is how much of a cell's name a window of 80 columns shows at least.
 const leastName = 12
 
-// leaders says of each row in which figures it is the best so far of the cells that do
-// the same work, where there are several. INVALID ones lead nothing.
+// leaders lists for each row the figures in which it is the best so far, among cells that
+// do the same work. A single cell has none, and INVALID ones lead nothing.
 func leaders(rows []cellRow) []string {
 	best := make([][]string, len(rows))
 	for _, f := range cellFigures {

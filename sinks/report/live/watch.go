@@ -38,7 +38,7 @@ type Watcher struct {
 	held    func() bool    // whether a process fills the directory
 }
 
-// NewWatcher opens a directory; held tells whether a process fills it, as far as
+// NewWatcher opens a directory; held reports whether a process fills it, as far as
 // can be known here. The error says what is missing there.
 func NewWatcher(dir string, held func() bool) (*Watcher, error) {
 	lock, err := resultdir.ReadLock(dir)
@@ -108,7 +108,7 @@ func (w *Watcher) silence(s *State, now time.Time) {
 	}
 }
 
-// over tells whether the plan has ended, and s how: its manifest is written last.
+// over reports whether the plan has ended, and s how: its manifest is written last.
 func (w *Watcher) over(s *State) bool {
 	b, err := os.ReadFile(filepath.Join(w.dir, resultdir.ManifestName))
 	if err != nil {
@@ -195,7 +195,7 @@ func (w *Watcher) cell(i int) int {
 	return -1
 }
 
-// done reads what a finished run says of itself.
+// done reads what a finished run says about itself.
 func (w *Watcher) done(i int, dir string) Done {
 	d := Done{Cell: w.cell(i), Trial: w.runs[i].Trial}
 	var run struct {

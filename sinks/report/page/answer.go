@@ -136,8 +136,8 @@ func figuresOf(d *chart.Data, c *chart.Cell) string {
 	return said + " at a median " + words.And(medians)
 }
 
-// relied says of one run which percentiles can be relied on, as its screen does; "" for
-// anything else, whose intervals say it.
+// relied lists the percentiles of a single run that can be relied on, as its screen does;
+// "" for anything else, where intervals say so.
 func relied(d *chart.Data) string {
 	if _, most := trialsOf(d); most != 1 || len(d.Cells) != 1 || !d.Has(metrics.RequestLatency, "p50") {
 		return ""

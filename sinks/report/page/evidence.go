@@ -183,8 +183,8 @@ func failing(list []failed) (n int) {
 	return n
 }
 
-// failures says of all cells together how many requests failed, and with what
-// words most of them.
+// failures says how many requests of all cells failed, and in which words most of
+// them did.
 func failures(list []failed, total int) string {
 	var kinds []Failure
 	all := 0

@@ -64,10 +64,10 @@ const tallMost = 40
 // long is how many characters of an answer have room in the largest letters.
 const long = 90
 
-// Long tells whether the answer needs smaller letters.
+// Long reports whether the answer needs smaller letters.
 func (p *Page) Long() bool { return words.Width(p.Answer) > long }
 
-// Tall tells whether the table scrolls.
+// Tall reports whether the table scrolls.
 func (p *Page) Tall() bool { return len(p.Rows) > tallMost }
 
 // Tile is one figure of the head.

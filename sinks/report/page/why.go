@@ -42,7 +42,7 @@ func slowestCell(d *chart.Data) []string {
 
 func latency(d *chart.Data, c *chart.Cell) chart.Stat { return d.Get(c, metrics.RequestLatency, "p50") }
 
-// slower tells whether b is shown above a. Without intervals, which are NaN, the
+// slower reports whether b is shown above a. Without intervals, which are NaN, the
 // values speak.
 func slower(b, a chart.Stat) bool { return b.Value > a.Value && !(b.Low <= a.High) }
 

@@ -178,7 +178,7 @@ func (t *Terms) recent(seen []Seen, gains []float64) []float64 {
 	return out
 }
 
-// flat tells whether the coefficient of variation is below a threshold.
+// flat reports whether the coefficient of variation is below a threshold.
 func flat(xs []float64, below float64) bool {
 	if len(xs) < 2 {
 		return false
@@ -241,7 +241,7 @@ func (t *Terms) covered(seen []Seen, front []int) float64 {
 	return float64(n) / float64(len(probes))
 }
 
-// every tells whether no value of s is below its value of p.
+// every reports whether no value of s is below its value of p.
 func every(s, p []float64) bool {
 	for k := range p {
 		if s[k] < p[k] {

@@ -112,7 +112,7 @@ func (l *line) bracket(by Reason, agree int) (Step, bool) {
 	return Step{At: []float64{next}, Why: "the limits are kept up to " + number(l.holds.at)}, true
 }
 
-// narrow tells whether the bracket is as near as was asked, or has nothing between its ends.
+// narrow reports whether the bracket is as near as was asked, or has nothing between its ends.
 func (l *line) narrow() bool {
 	gap := l.fails.at - l.holds.at
 	return l.Space[0].Whole && gap <= 1 || gap <= l.Precision*l.fails.at

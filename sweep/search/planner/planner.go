@@ -174,7 +174,7 @@ func Next(t Terms, seen []Seen) Step {
 	return step
 }
 
-// Warning tells whether point n contradicts one before it along a single dimension: it is
+// Warning reports whether point n contradicts one before it along a single dimension: it is
 // feasible although less was not, or the other way round.
 func Warning(seen []Seen, n int) bool {
 	for i := range n {
@@ -203,7 +203,7 @@ func Best(t *Terms, seen []Seen) (at []int) {
 	return at
 }
 
-// dominates tells whether a is nowhere worse than b, and somewhere better.
+// dominates reports whether a is nowhere worse than b, and somewhere better.
 func (t *Terms) dominates(a, b []float64) bool {
 	better := false
 	for k, g := range t.Goals {

@@ -86,7 +86,7 @@ func resampled(xs []float64, seed int64) (low, high float64) {
 	return means[resamples/40], means[resamples-1-resamples/40]
 }
 
-// cliff tells whether the newest end of the bracket is further from what the other loads
+// cliff reports whether the newest end of the bracket is further from what the other loads
 // foretell than three times the spread of runs, and than a third of the step between its
 // neighbours, which a smooth curve is not. Beyond the other loads nothing is foretold.
 func (l *line) cliff() bool {
@@ -142,7 +142,7 @@ func (l *line) root(loads []load) (float64, bool) {
 	return math.Exp((lo + hi) / 2), true
 }
 
-// describe says of what kind the boundary is, and where it lies if runs were repeated.
+// describe says what kind the boundary is, and where it lies if runs were repeated.
 func (l *line) describe(b *Boundary) {
 	if l.holds == nil || l.fails == nil {
 		return

@@ -94,7 +94,7 @@ func (p *panel) names(u *under, room float64) {
 	}
 }
 
-// fit tells whether each name has place in so much room.
+// fit reports whether each name has place in so much room.
 func (p *panel) fit(room float64) bool {
 	for _, t := range p.x.ticks {
 		lines := p.pieces(t.Label, room)

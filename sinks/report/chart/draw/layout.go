@@ -221,7 +221,7 @@ func (l *layout) measured(c *Chart, x0, x1 float64) (list []*panel, left, right 
 	return list, left, right
 }
 
-// oneX tells whether panels have one axis of x: the last one names it.
+// oneX reports whether panels have one axis of x: the last one names it.
 func oneX(panels []Panel) bool {
 	last := panels[len(panels)-1].X
 	return !slices.ContainsFunc(panels[:len(panels)-1], func(p Panel) bool {

@@ -27,7 +27,7 @@ func Overlaps(c *Chart, size Size) (out []string) {
 	return out
 }
 
-// under tells whether s has a part in b that is seen: what is painted between s and the
+// under reports whether s has a part in b that is seen: what is painted between s and the
 // words, which are painted after it, may cover it with paper.
 func (r *ruler) under(s *shape, b box, between []shape) bool {
 	for i := range between {

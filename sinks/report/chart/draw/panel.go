@@ -35,7 +35,7 @@ func (p *panel) draw() {
 	p.paint(p.crowdOf(p.shapes[from:]))
 }
 
-// paint tells whether the words of every mark have a place. above is what has them
+// paint reports whether the words of every mark have a place. above is what has them
 // already, nil for nothing.
 func (p *panel) paint(above *crowd) (placed bool) {
 	placed = true
@@ -149,7 +149,7 @@ func (p *panel) lines() {
 	}
 }
 
-// band tells whether m is one, and no line.
+// band reports whether m is one, and no line.
 func (m *Mark) band() bool { return m.To != m.At && !math.IsNaN(m.To) }
 
 func inkOr(i, other Ink) Ink {

@@ -31,7 +31,7 @@ func (r *ruler) crowdOf(shapes []shape) *crowd {
 	return c
 }
 
-// free tells whether nothing is in b.
+// free reports whether nothing is in b.
 func (c *crowd) free(b box) bool {
 	return !slices.ContainsFunc(c.boxes, b.meets) && !slices.ContainsFunc(c.lines,
 		func(l [2]xy) bool { return b.crossed(l[0], l[1]) })
@@ -46,7 +46,7 @@ func around(pts []xy) box {
 	return b
 }
 
-// crossed tells whether a line between two points has a part in b (Liang and Barsky).
+// crossed reports whether a line between two points has a part in b (Liang and Barsky).
 func (b box) crossed(p, q xy) bool {
 	from, to := 0.0, 1.0
 	dx, dy := q.x-p.x, q.y-p.y
@@ -98,7 +98,7 @@ func (p *panel) seat(text string, ink Ink, places []xy, taken *crowd) bool {
 	return false
 }
 
-// onGrid tells whether a line of the grid goes through b.
+// onGrid reports whether a line of the grid goes through b.
 func (p *panel) onGrid(b box) bool {
 	return slices.ContainsFunc(p.y.ticks, func(t Tick) bool {
 		y := p.py(t.At)

@@ -37,7 +37,7 @@ type box struct{ x0, y0, x1, y1 float64 }
 func (b box) w() float64 { return b.x1 - b.x0 }
 func (b box) h() float64 { return b.y1 - b.y0 }
 
-// meets tells whether two boxes have something in common.
+// meets reports whether two boxes have something in common.
 func (b box) meets(c box) bool { return b.x0 < c.x1 && c.x0 < b.x1 && b.y0 < c.y1 && c.y0 < b.y1 }
 
 func line(ink Ink, width float64, pts ...xy) shape {
