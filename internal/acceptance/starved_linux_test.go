@@ -48,7 +48,7 @@ func TestStoppedClient(t *testing.T) {
 // Not beside other tests: they would not like it.
 func TestClientOnABusyCore(t *testing.T) {
 	rep, doubts := starve(t, hardship{beside: 2})
-	if f := check(t, rep, "steal"); !f.Noted || !strings.HasPrefix(f.Detail, "the CPU was full") {
+	if f := check(t, rep, "run_delay"); !f.Noted || !strings.HasPrefix(f.Detail, "the CPU was full") {
 		doubts = append(doubts, "beside two processes that compute: "+f.Line())
 	}
 	judge(t, doubts)

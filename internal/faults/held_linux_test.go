@@ -137,8 +137,8 @@ func TestBusyCoreIsNotValid(t *testing.T) {
 		c.Path = os.Args[0]
 	}, profiling(s.URL(), "--concurrency", "4", "--request-count", "400")...)
 	p.exit(0, 4)
-	if v := p.verdicts(); v["steal"] != "note" {
-		t.Errorf("the checks say %v, want steal to be noted", v)
+	if v := p.verdicts(); v["run_delay"] != "note" {
+		t.Errorf("the checks say %v, want run_delay to be noted", v)
 	}
 	if ended := p.ended(); ended["ok"] != 400 {
 		t.Errorf("requests ended as %v, want 400 ok", ended)

@@ -58,7 +58,7 @@ type Monitor struct {
 	began  time.Time
 	wall   time.Time // without monotonic reading
 	cpu    float64
-	worst  float64
+	busy   busiest
 	sched  []uint64
 	gc     []uint64
 	delay  delays
@@ -73,10 +73,44 @@ func Start(at func(time.Time) int64, tell func(Second)) *Monitor {
 		began: time.Now(), cpu: processCPU(), delay: readDelays(""),
 	}
 	m.wall = m.began.Round(0)
+	m.busy = busiest{began: m.began, at: m.began, before: m.cpu, cpu: m.cpu}
 	m.sched, m.gc = histogram(schedLatencies), histogram(gcPauses)
 	m.hiccup.start(m.stop, at)
 	go m.watch()
 	return m
+}
+
+// busiest finds the time of about a second in which most of the CPU was used. The times
+// follow each other without a gap from the beginning to the end, so that none of them is
+// all that is above their mean.
+type busiest struct {
+	began, at   time.Time // of the time before, and of the one that runs
+	before, cpu float64   // seconds of CPU used at these
+	most        float64   // cores
+}
+
+// shortestTime is of a share of the CPU: less is added to the time before it.
+const shortestTime = 200 * time.Millisecond
+
+// second ends a time; what is too short goes on. It tells how many cores were used.
+func (b *busiest) second(now time.Time, cpu float64) (cores float64, ok bool) {
+	dt := now.Sub(b.at)
+	if dt < shortestTime {
+		return 0, false
+	}
+	cores = (cpu - b.cpu) / dt.Seconds()
+	b.most = max(b.most, cores)
+	b.began, b.before, b.at, b.cpu = b.at, b.cpu, now, cpu
+	return cores, true
+}
+
+// end is second for the last time, which is taken together with the one before it where it
+// is too short by itself.
+func (b *busiest) end(now time.Time, cpu float64) float64 {
+	if _, ok := b.second(now, cpu); !ok && now.After(b.began) {
+		b.most = max(b.most, (cpu-b.before)/now.Sub(b.began).Seconds())
+	}
+	return b.most
 }
 
 // watch takes the CPU use of every second.
@@ -84,21 +118,15 @@ func (m *Monitor) watch() {
 	defer close(m.done)
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	last, at := m.cpu, m.began
 	for {
 		select {
 		case <-m.stop:
 			return
 		case <-tick.C:
-			now, cpu := time.Now(), processCPU()
-			if dt := now.Sub(at).Seconds(); dt > 0.2 {
-				used := (cpu - last) / dt
-				m.worst = max(m.worst, used/float64(runtime.GOMAXPROCS(0)))
-				if m.tell != nil {
-					m.tell(Second{Ended: now, CPU: used})
-				}
+			now := time.Now()
+			if used, ok := m.busy.second(now, processCPU()); ok && m.tell != nil {
+				m.tell(Second{Ended: now, CPU: used})
 			}
-			last, at = cpu, now
 		}
 	}
 }
@@ -108,18 +136,16 @@ func (m *Monitor) Stop() Host {
 	close(m.stop)
 	<-m.done
 	now := time.Now()
-	wall := now.Sub(m.began)
+	wall, cpu := now.Sub(m.began), processCPU()
 	h := Host{
-		Wall: wall, Cores: runtime.GOMAXPROCS(0), CPUSeconds: processCPU() - m.cpu, CPUWorst: m.worst,
+		Wall: wall, Cores: runtime.GOMAXPROCS(0), CPUSeconds: cpu - m.cpu,
 		SchedP99:  1e3 * quantileSince(schedLatencies, m.sched, 0.99),
 		GCLongest: 1e3 * quantileSince(gcPauses, m.gc, 1),
 		Hiccup:    m.hiccup.report(wall),
 		WallJump:  math.Abs(float64(now.Round(0).Sub(m.wall)-wall)) / 1e6,
 		Clock:     clockSource(),
 	}
-	if m.worst == 0 && wall > 0 { // shorter than a second
-		h.CPUWorst = h.CPUSeconds / wall.Seconds() / float64(h.Cores)
-	}
+	h.CPUWorst = m.busy.end(now, cpu) / float64(h.Cores)
 	h.Throttled, h.Steal, h.RunDelay = m.delay.since(wall)
 	return h
 }

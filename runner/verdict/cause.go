@@ -100,9 +100,9 @@ var causes = []Check{
 		},
 	},
 	{
-		ID: "steal", Limits: "noted above 0.01", Try: "a machine that does nothing else, or is not shared",
+		ID: "run_delay", Limits: "noted above 0.01", Try: "a machine that does nothing else, or a lower load",
 		Kind: Cause, Unit: "ratio", Reads: "the kernel's run queues",
-		Doc: "share of time that went to other virtual machines, or in which threads of this program waited for a core",
+		Doc: "scheduling delay: share of its cores' time in which threads of this program waited for a core",
 		Read: func(e *Evidence) []Reading {
 			delay := max(0, e.Host.RunDelay) / float64(max(e.Host.Cores, 1))
 			so, try := "something shares it", "a machine that does nothing else, and serves nothing itself"
@@ -110,13 +110,22 @@ var causes = []Check{
 				so, try = "the built-in server shares it",
 					"a lower load, or for numbers that count a server on another machine"
 			}
-			return finite(
-				Reading{
-					Value: delay, Warn: 0.01, Fail: never,
-					Detail: "the CPU was full (" + words.Percent(delay) + " of the time waiting): " + so, Try: try,
-				},
-				Reading{Value: e.Host.Steal, Warn: 0.01, Fail: 0.05, Detail: words.Percent(e.Host.Steal) +
-					" of the machine's time went to other virtual machines", Try: "a machine that is not shared"})
+			return finite(Reading{
+				Value: delay, Warn: 0.01, Fail: never,
+				Detail: "the CPU was full (" + words.Percent(delay) + " of the time waiting): " + so, Try: try,
+			})
+		},
+	},
+	{
+		ID: "steal", Limits: "noted above 0.01", Try: "a machine that is not shared",
+		Kind: Cause, Unit: "ratio", Reads: "the kernel's count of the machine's time",
+		Doc: "share of the machine's time that went to other virtual machines",
+		Read: func(e *Evidence) []Reading {
+			return finite(Reading{
+				Value: e.Host.Steal, Warn: 0.01, Fail: never,
+				Detail: words.Percent(e.Host.Steal) + " of the machine's time went to other virtual machines",
+				Try:    "a machine that is not shared",
+			})
 		},
 	},
 	{

@@ -204,7 +204,7 @@ func TestEachCheckFlips(t *testing.T) {
 		{"hiccup", []func(*world){func(w *world) { w.host.Hiccup.Longest = 400 }}, Valid, nil},
 		{"hiccup", []func(*world){func(w *world) { w.host.Hiccup.Lost = 0.04 }}, Valid, nil},
 		{"throttling", []func(*world){func(w *world) { w.host.Throttled = 0.2 }}, Valid, nil},
-		{"steal", []func(*world){func(w *world) { w.host.RunDelay = 0.9 }}, Valid, nil},
+		{"run_delay", []func(*world){func(w *world) { w.host.RunDelay = 0.9 }}, Valid, nil},
 		{"steal", []func(*world){func(w *world) { w.host.Steal = 0.2 }}, Valid, nil},
 		{"receive_lag", []func(*world){every(func(i int, r *record.Record) { r.ReceiveLag = 5000 })}, Valid, nil},
 		{"headroom", []func(*world){evidence(func(e *Evidence) { e.Headroom = 0.5 })}, Valid, nil},
@@ -489,7 +489,7 @@ func TestWhoSharesTheCores(t *testing.T) {
 		w := clean()
 		w.host.RunDelay = 0.54 // of two cores
 		w.evidence = func(e *Evidence) { e.BuiltIn = builtIn }
-		if f := w.judge(nil)["steal"]; !f.Noted || f.Verdict != Valid || f.Detail != want[0] || f.Try != want[1] {
+		if f := w.judge(nil)["run_delay"]; !f.Noted || f.Verdict != Valid || f.Detail != want[0] || f.Try != want[1] {
 			t.Errorf("built-in server %v: %+v; want %q, %q", builtIn, f, want[0], want[1])
 		}
 	}

@@ -115,7 +115,7 @@ func Taints(found []Finding) validity.Taints {
 				continue
 			}
 			for _, m := range metrics.Catalogue() {
-				if what == everything || m.Over != metrics.Share && m.Over != metrics.Events {
+				if what == everything || onAnswers(&m) {
 					out.Add(m.Tag, f.Check, level)
 				}
 			}
@@ -123,3 +123,6 @@ func Taints(found []Finding) validity.Taints {
 	}
 	return out
 }
+
+// onAnswers tells whether a metric is measured on answers: not how many there were.
+func onAnswers(m *metrics.Metric) bool { return m.Over != metrics.Share && m.Over != metrics.Events }

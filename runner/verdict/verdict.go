@@ -203,8 +203,8 @@ func finding(c Check, readings []Reading) Finding {
 	if !math.IsNaN(r.Warn) {
 		f.Warn = &r.Warn
 	}
-	if !math.IsNaN(r.Fail) {
-		f.Fail = &r.Fail
+	if reachable := r.asked || c.Kind.worst() == Invalid && !r.Mild; !math.IsNaN(r.Fail) && (reachable || math.IsNaN(r.Warn)) {
+		f.Fail = &r.Fail // one that cannot make the run INVALID would contradict the verdict
 	}
 	return f
 }
@@ -249,7 +249,7 @@ func (f *Finding) touch(c Check, r Reading) {
 // Word is the verdict on a run: INVALID where a finding that says so touches
 // everything, or is about no number but about the run, and where of the numbers
 // that the experiment asks for ("time_to_first_token.p99") none is left; without
-// any, all are asked for. Else single numbers are invalid, and the run is DEGRADED.
+// any, all that is measured on answers is asked for. Else single numbers are invalid, and the run is DEGRADED.
 func Word(found []Finding, asked []string) Verdict {
 	v := Worst(found)
 	if v < Invalid {
@@ -261,7 +261,11 @@ func Word(found []Finding, asked []string) Verdict {
 		}
 	}
 	if len(asked) == 0 {
-		asked = metrics.Tags()
+		for _, m := range metrics.Catalogue() {
+			if onAnswers(&m) {
+				asked = append(asked, m.Tag)
+			}
+		}
 	}
 	taints := Taints(found)
 	left := func(name string) bool {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"aiperf.dev/aiperf/internal/validity"
+	"aiperf.dev/aiperf/schema"
 )
 
 // A run is INVALID when everything is, or nothing that was asked for is left; a
@@ -33,10 +34,37 @@ func TestTheWordOfARun(t *testing.T) {
 		{"all that was asked for", []Finding{wrong("request_throughput")}, []string{"request_throughput.avg"}, Invalid},
 		{"half of what was asked for", []Finding{wrong("request_throughput")}, []string{"request_throughput.avg", "error_rate.avg"}, Degraded},
 		{"another percentile", []Finding{wrong("inter_token_latency.p90")}, []string{"inter_token_latency.p50"}, Degraded},
+		{"every answer, by a limit of the experiment's own", []Finding{wrong(answers)}, nil, Invalid},
+		{"every answer, and failures are asked for", []Finding{wrong(answers)}, []string{"error_rate.avg"}, Degraded},
 		{"the percentile", []Finding{wrong("inter_token_latency.p90")}, []string{"inter_token_latency.p90"}, Invalid},
 	} {
 		if got := Word(c.found, c.asked); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// A finding has no limit that cannot be crossed: 7 % of failed requests past "fail 0.05"
+// would be INVALID, and what the server does never is, unless the experiment says so.
+func TestLimitsThatCount(t *testing.T) {
+	t.Parallel()
+	reading := Reading{Value: 0.07, Warn: 0.001, Fail: 0.05}
+	for _, c := range []struct {
+		kind Kind
+		own  schema.Threshold
+		fail bool
+		want Verdict
+	}{
+		{Workload, schema.Threshold{}, false, Degraded},
+		{Cause, schema.Threshold{}, false, Valid},
+		{Harm, schema.Threshold{}, true, Invalid},
+		{Workload, schema.Threshold{Fail: limit(0.05)}, true, Invalid},
+	} {
+		r := reading
+		override(&r, c.own)
+		f := finding(Check{ID: "errors", Kind: c.kind}, []Reading{r})
+		if f.Verdict != c.want || (f.Fail != nil) != c.fail {
+			t.Errorf("%s, own %+v: %s, fail %v; want %s, %v", c.kind, c.own, f.Verdict, f.Fail, c.want, c.fail)
 		}
 	}
 }
