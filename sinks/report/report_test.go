@@ -134,6 +134,25 @@ func TestWhatTheFiguresAreOf(t *testing.T) {
 	}
 }
 
+// The rate of good requests says which span it is of where the counts beside it are of
+// another.
+func TestGoodputSaysItsSpan(t *testing.T) {
+	t.Parallel()
+	for steady, want := range map[float64]string{52.5: "limits, 52.5 req/s in the steady window", 53.3: "limits, 53.3 req/s Errors"} {
+		full := metrics.Summary{Stats: []metrics.Stat{
+			spread("request_latency", "ms", 200, 364, 402, 431), single("good_request_fraction", 1), single("goodput", 53.3),
+		}}
+		r := &Report{
+			Plan: &sweep.Plan{}, Results: &decide.Results{}, Verdict: validity.Valid, Requests: record.Counts{OK: 200},
+			Full: &full, Steady: &metrics.Summary{Stats: []metrics.Stat{full.Stats[0], single("goodput", steady)}},
+		}
+		var b strings.Builder
+		if err := r.WriteConsole(&b); err != nil || !strings.Contains(oneSpace(b.String()), want) {
+			t.Errorf("%v, no %q in\n%s", err, want, &b)
+		}
+	}
+}
+
 // A mark in the legend stands at a number, and INVALID with exit code 0 says why.
 func TestLegendAndAllowInvalid(t *testing.T) {
 	t.Parallel()

@@ -434,7 +434,7 @@ func (r *Report) good(s *sheet) {
 	if c := r.Plan.Cells; len(c) > 0 && c[0].Resolved != nil {
 		limits = r.limits(c[0])
 	}
-	text += limits + ", " + speed + " req/s"
+	text += limits + ", " + speed + " req/s" + r.goodSpan()
 	if sent, ok := r.Full.Get(metrics.GoodRequestFractionFromSent); ok && sent.Avg != share.Avg {
 		text += "; " + words.Percent(sent.Avg) + " if timed from sending"
 	}
@@ -450,6 +450,16 @@ func (r *Report) good(s *sheet) {
 		}
 	}
 	s.wrapped(words.Pad("Goodput", labelColumn), text)
+}
+
+// goodSpan says that the rate of good requests is of the steady window, where that of the
+// whole run, of which the counts are, is another.
+func (r *Report) goodSpan() string {
+	steady, ok := r.steady(metrics.Goodput)
+	if full, _ := r.Full.Get(metrics.Goodput); !ok || words.Number(full.Avg) == words.Number(steady.Avg) {
+		return ""
+	}
+	return " in the steady window"
 }
 
 // client is what the client itself used.

@@ -355,7 +355,7 @@ func TestBestUnderConditions(t *testing.T) {
 	}
 	r := decide.Aggregate(p, good(1, 1, 1, .8))
 	if got, want := sentence(r.UnderSLO[0]),
-		"Best throughput within the limits: concurrency 4 (370 tok/s), 89.7 % more than concurrency 2"; got != want {
+		"Best throughput within the limits and gates: concurrency 4 (370 tok/s), 89.7 % more than concurrency 2"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if got := marks(r); !strings.Contains(got, "throughput |") ||
@@ -503,7 +503,7 @@ func judgedShare(t *testing.T, trials int, good func(trial int) float64) (decide
 func TestUncertainPercentilesAreAskedAbout(t *testing.T) {
 	t.Parallel()
 	for worth, question := range map[float64]string{
-		150: "Best latency (TTFT p90) without limits", 30: "Best latency (TTFT p90, uncertain) without limits",
+		150: "Best latency (TTFT p90) without gates", 30: "Best latency (TTFT p90, uncertain) without gates",
 	} {
 		d := loads(3)
 		d.Head.Gates = []string{"time_to_first_token.p90 < 1000"}

@@ -18,6 +18,7 @@ import (
 type Best struct {
 	Objective  Objective
 	Limits     bool          // among the cells that keep their SLOs and gates
+	Terms      string        // what they keep: "limits", "gates", "limits and gates"
 	Regardless bool          // among all cells, of a plan that has SLOs or gates
 	Work       string        // what was asked of the cells that are ranked: "isl 64"; "" where all were asked the same
 	Cell       *CellResult   // with the best value; nil when no cell qualifies
@@ -38,9 +39,9 @@ func (b Best) Question() string {
 	question := "Best " + b.Objective.called()
 	switch {
 	case b.Limits:
-		return question + " within the limits"
+		return question + " within the " + b.Terms
 	case b.Regardless:
-		return question + WithoutLimits
+		return question + " without " + b.Terms
 	}
 	return question
 }
@@ -165,7 +166,7 @@ func (r *Results) findBest(p *sweep.Plan) {
 		return
 	}
 	all := r.ranked()
-	limited := r.limited(all)
+	limited, terms := r.limited(all), termsOf(all)
 	whole := true // certainty of the marks under the limits
 	for _, measured := range parts {
 		ranked := slices.DeleteFunc(slices.Clone(measured),
@@ -178,7 +179,7 @@ func (r *Results) findBest(p *sweep.Plan) {
 			doubtful := inDoubt(o, measured, all)
 			b := rank(o, ranked, doubtful, bestAlpha/float64(len(r.Objectives)*len(parts)))
 			b.Top, b.Choice = r.top(p, b), choice(p, b, ranked)
-			b.Regardless = limited
+			b.Regardless, b.Terms = limited, terms
 			if b.Work = work; b.Shown && len(hiding(doubtful)) == 0 {
 				b.Cell.BestFor = append(b.Cell.BestFor, o.Name)
 			}
@@ -186,7 +187,7 @@ func (r *Results) findBest(p *sweep.Plan) {
 		}
 		if limited {
 			b, certain := withinLimits(r.Objectives[0], ranked, measured, all, bestAlpha/float64(len(parts)))
-			b.Work, b.Limits, b.Top = work, true, r.top(p, b)
+			b.Work, b.Limits, b.Terms, b.Top = work, true, terms, r.top(p, b)
 			b.Choice = choice(p, b, slices.DeleteFunc(slices.Clone(ranked),
 				func(c *CellResult) bool { return c.limits() != Held }))
 			r.UnderSLO = append(r.UnderSLO, b)
@@ -196,6 +197,19 @@ func (r *Results) findBest(p *sweep.Plan) {
 	if limited {
 		r.markUnderLimits(whole)
 	}
+}
+
+// termsOf are what some cells must keep: each request its limits (SLOs), their figures the
+// gates.
+func termsOf(cells []*CellResult) string {
+	var terms []string
+	if slices.ContainsFunc(cells, func(c *CellResult) bool { return len(c.SLOs) > 0 }) {
+		terms = append(terms, "limits")
+	}
+	if slices.ContainsFunc(cells, func(c *CellResult) bool { return len(c.Gates) > 0 }) {
+		terms = append(terms, "gates")
+	}
+	return words.And(terms)
 }
 
 // limited tells whether cells are held against SLOs or gates, and ranked by throughput

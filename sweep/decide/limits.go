@@ -3,8 +3,7 @@ package decide
 import "slices"
 
 // WithoutLimits ends the name of an objective that a cell is best for among all
-// cells, though it is not shown to keep every SLO and gate, and the question that asks
-// for such a cell.
+// cells, though it is not shown to keep every SLO and gate.
 const WithoutLimits = " without limits"
 
 // markUnderLimits makes the marks say what the sentence says: best is a cell that is
