@@ -146,6 +146,7 @@ func (res *Result) single(r *report.Report) {
 	}
 	r.Client = strings.Join(client, ", ")
 	d := o.Run.Cell.Resolved.Benchmark.Datasets[0]
+	r.DefaultISL = res.defaultISL
 	if s := d.Prompts.OSL; s != nil && s.StdDev == nil {
 		for _, v := range []*float64{s.Value, s.Mean} {
 			if v != nil && r.Asked == "" && !math.IsNaN(*v) {
@@ -239,4 +240,12 @@ func (res *Result) spoiled() (lines []string) {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// lengthByDefault tells whether a line of the settings with their origins says that nobody
+// said how long prompts are.
+func lengthByDefault(line string) bool {
+	path, rest, _ := strings.Cut(line, " ")
+	return strings.HasPrefix(path, "benchmark.datasets.") && strings.HasSuffix(path, ".prompts.isl.mean") &&
+		strings.Contains(rest, " default")
 }

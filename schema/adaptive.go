@@ -199,7 +199,8 @@ func (d *draft) searchedPath(a *Adaptive, i int) Errors {
 		func(b SearchSpace) bool { return lower.AxisKey(b.Path) == lower.AxisKey(s.Path) }):
 		return source.Mistake(s.Origin, at, body+" is a dimension twice", "")
 	case s.Kind == "int" && math.Ceil(s.Lo) > math.Floor(s.Hi):
-		return source.Mistake(s.Origin, at, fmt.Sprintf("there is no whole number from %g to %g", s.Lo, s.Hi), "")
+		return source.Mistake(s.Origin, at, fmt.Sprintf("there is no whole number from %g to %g", s.Lo, s.Hi),
+			"widen the range, or leave out int")
 	}
 	return nil
 }

@@ -281,8 +281,12 @@ func (d *diagnosis) leaf(fit []cue.Value, def cue.Value, n *source.Node, path st
 	if d.index.At(path).Has(fields.IsSecret) {
 		reasons = []string{"is not valid here"}
 	}
+	hint := ""
+	if d.index.At(path).Has(fields.IsDuration) && n.CueKind() != cue.StringKind {
+		hint = "seconds, or a duration such as 90s; inf has no end"
+	}
 	slices.Sort(reasons)
-	d.add(n, path, strings.Join(slices.Compact(reasons), " or "), "")
+	d.add(n, path, strings.Join(slices.Compact(reasons), " or "), hint)
 }
 
 func hasPattern(vs []cue.Value) bool {

@@ -133,7 +133,7 @@ var slips = []struct {
 	{regexp.MustCompile(`^unexpected token Operator\(">"\)`), "write != for unequal, >= for at least"},
 	{
 		regexp.MustCompile(`^bad number syntax: "[0-9.]+[a-zA-Z]|^unexpected token (Identifier\("(ns|us|ms|s|sec|seconds|min|m|h|percent|tokens)"\)|Operator\("%"\))`),
-		"write the number alone: each metric has its unit, times of a request are in ms (docs/metrics.md)",
+		"write the number alone: each metric has its unit, times of a request are in ms (aiperf explain metric NAME)",
 	},
 }
 

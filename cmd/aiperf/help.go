@@ -220,7 +220,7 @@ func (h helpText) word(c command, word string) error {
 	}
 	if o, ok := absent(name); ok && c.settings {
 		return diag.New("--"+name+": a flag of AIPerf that has no effect here",
-			cmp.Or(o.Instead, "leave it out; docs/differences.md lists all such flags"))
+			cmp.Or(o.Instead, "leave it out"))
 	}
 	own, options := c.mention(name)
 	if len(own)+len(options) > 0 {

@@ -16,14 +16,22 @@ It speaks every endpoint type (aiperf plugins endpoint) but grpc, whose methods
 are yours, and logs the true time of every token. The same words work in a URL:
 -u 'mock:?ttft=40ms'.
 
-docs/mock-server.md explains all of its words: random times, faults, limits.`,
+--words lists all of them: random times, faults, limits.`,
 	flags: []argv.Switch{
 		{Name: "port", Arg: "PORT", Doc: "port on 127.0.0.1; 0 (default) takes a free one"},
 		{Name: "log", Arg: "FILE", Doc: "write one JSON line per request, with the true times"},
 		{Name: "seed", Arg: "N", Doc: "seed of jitter and errors"},
+		{Name: "words", Doc: "list what can be said of it, and end"},
 		{Name: "parent", Arg: "PID", Doc: "exit when this process ends"},
 	},
 	run: func(a *app, p *argv.Line) error {
+		if p.Has("words") {
+			names, docs := mockserver.Keys()
+			for i, name := range names {
+				printTwo(a.Out, name, docs[i])
+			}
+			return nil
+		}
 		return mockserver.Serve(a.issue, mockArgs(p), a.In, a.Out)
 	},
 }

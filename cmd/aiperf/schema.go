@@ -59,7 +59,7 @@ func (a *app) vendorSchema(dir string) error {
 	if err := written(err); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Out, "%s: cue vet -c FILE.cue works here now; docs/editors.md shows what editors do with it\n", dir)
+	fmt.Fprintf(a.Out, "%s: cue vet -c FILE.cue works here now\n", dir)
 	if home != dir {
 		fmt.Fprintf(a.Out, "  the package is in %s, the module that the folder belongs to\n",
 			filepath.Join(home, "cue.mod"))

@@ -163,6 +163,9 @@ func (t *Table) Unknown(name string) error {
 		}
 	}
 	s := schema.Suggest(name, names)
+	if other := elsewhere[strings.TrimLeft(name, "-")]; slices.Contains(names, other) {
+		s = other
+	}
 	if len(words) > 1 && len(with) == 1 {
 		s = with[0]
 	}
@@ -183,6 +186,15 @@ func (t *Table) Unknown(name string) error {
 		e.Hint = "there is " + strings.Join(with[:min(len(with), mostNamed)], ", ")
 	}
 	return e
+}
+
+// elsewhere are flags of other tools, and what people call things, with the flag here.
+var elsewhere = map[string]string{
+	"slo": "--goodput", "slos": "--goodput", "trials": "--num-profile-runs", "runs": "--num-profile-runs",
+	"repeat": "--num-profile-runs", "repeats": "--num-profile-runs", "repetitions": "--num-profile-runs",
+	"qps": "--request-rate", "rps": "--request-rate", "rate": "--request-rate", "users": "--concurrency",
+	"num-prompts": "--request-count", "duration": "--benchmark-duration", "input-len": "--isl", "output-len": "--osl",
+	"max-concurrency": "--concurrency", "base-url": "--url",
 }
 
 // mostNamed is how many flags a hint names.

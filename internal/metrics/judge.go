@@ -149,5 +149,5 @@ func didYouMean(tag string) string {
 	if s := Suggest(tag); s != "" {
 		return "did you mean " + s + "?"
 	}
-	return "docs/metrics.md lists them"
+	return "aiperf explain metric lists them"
 }

@@ -85,7 +85,7 @@ func TestJudgeRefuses(t *testing.T) {
 	for tag, want := range map[string]string{
 		"ttft":                  `unknown metric "ttft"; hint: did you mean time_to_first_token?`,
 		"inter_token_latncy":    `did you mean inter_token_latency?`,
-		"colour":                "docs/metrics.md",
+		"colour":                "aiperf explain metric lists them",
 		"request_throughput":    "no value per request",
 		"inter_chunk_latency":   "no value per request",
 		"adj_request_latency":   "no value per request",

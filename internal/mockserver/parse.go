@@ -203,8 +203,8 @@ func ParseURL(raw string) (Config, error) {
 			continue
 		}
 		w, err := url.QueryUnescape(pair)
-		if err != nil {
-			return Config{}, fmt.Errorf("mock: %s: %w", pair, err)
+		if err != nil { // 10%, as people write it: its key says what it takes
+			w = pair
 		}
 		words = append(words, w)
 	}
@@ -314,6 +314,11 @@ func integer(least int, field func(*Config) *int) func(*Config, string) error {
 func number(least, most float64, field func(*Config) *float64) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		x, err := strconv.ParseFloat(v, 64)
+		if p, percent := strings.CutSuffix(v, "%"); percent {
+			if x, err := strconv.ParseFloat(p, 64); err == nil && x/100 >= least && x/100 <= most {
+				return fmt.Errorf("want a number from %g to %g: %g", least, most, x/100)
+			}
+		}
 		if err != nil || !(x >= least && x <= most) {
 			return fmt.Errorf("want a number from %g to %g", least, most)
 		}
@@ -380,7 +385,7 @@ func didYouMean(name string) string {
 	names, _ := Keys()
 	best := suggest.Nearest(name, names)
 	if best == "" {
-		return "the keys are " + strings.Join(names, ", ")
+		return "aiperf mock-server --words lists the keys"
 	}
 	return "did you mean " + best + "?"
 }

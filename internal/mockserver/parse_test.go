@@ -69,8 +69,10 @@ func TestParseURLRefuses(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
 		"mock:?tftt=1ms":                              `unknown key "tftt"; hint: did you mean ttft?`,
-		"mock:?colour=red":                            "the keys are ttft, itl",
+		"mock:?colour=red":                            "aiperf mock-server --words lists the keys",
 		"mock:?ttft":                                  "want key=value",
+		"mock:?error_rate=10%":                        "error_rate=10%: want a number from 0 to 1: 0.1",
+		"mock:?error=10%":                             "did you mean error_rate?",
 		"mock:?ttft=40":                               "want a time such as 40ms",
 		"mock:?ttft=q&batch=0&color=red&itl=x":        `ttft=q: want a time such as 40ms, at most 1h; batch=0: want a whole number from 1 to 1000000; unknown key "color"; itl=x: want a time`,
 		"mock:?ttft=-1ms":                             "want a time",
@@ -85,7 +87,7 @@ func TestParseURLRefuses(t *testing.T) {
 		"mock:?usage=maybe":                           "want one of [asked on off each]",
 		"mock:?pause=1s":                              "FOR@AT",
 		"mock:?seed=x":                                "invalid syntax",
-		"mock:?ttft=%zz":                              "invalid URL escape",
+		"mock:?ttft=%zz":                              "want a time such as 40ms",
 		"mock:?workers=2":                             "needs plain timing",
 		"mock:?ttft=1ms&queue=2":                      "give workers too",
 		"mock:?ttft=1ms&ar=.2":                        "give cv too",

@@ -203,8 +203,10 @@ func finding(c Check, readings []Reading) Finding {
 	if !math.IsNaN(r.Warn) {
 		f.Warn = &r.Warn
 	}
-	if reachable := r.asked || c.Kind.worst() == Invalid && !r.Mild; !math.IsNaN(r.Fail) && (reachable || math.IsNaN(r.Warn)) {
-		f.Fail = &r.Fail // one that cannot make the run INVALID would contradict the verdict
+	// one that cannot make the run INVALID would contradict the verdict
+	reachable := r.asked || c.Kind.worst() == Invalid && !r.Mild
+	if !math.IsNaN(r.Fail) && (reachable || math.IsNaN(r.Warn)) {
+		f.Fail = &r.Fail
 	}
 	return f
 }

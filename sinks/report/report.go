@@ -54,6 +54,8 @@ type Report struct {
 	// what the client itself used: "11 % of 2 cores, 99 % of the sends at most 0.09 ms late"
 	Client string
 	Asked  string // what was asked for, where it can be compared: "asked 64"
+	// nobody said how long prompts are
+	DefaultISL bool
 
 	Errors     []verdict.ErrorCount // of requests, most frequent first
 	Runs       int                  // of the plan; those carried out where it does not list them

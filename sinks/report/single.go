@@ -400,7 +400,11 @@ func (r *Report) lengths() string {
 	out, also := r.headline(metrics.OutputSequenceLength)
 	var parts []string
 	if ok {
-		parts = append(parts, words.Grouped(in.Avg)+" tokens in"+r.doubtfulMean(metrics.InputSequenceLength))
+		text := words.Grouped(in.Avg) + " tokens in"
+		if r.DefaultISL {
+			text += " (default of --isl)"
+		}
+		parts = append(parts, text+r.doubtfulMean(metrics.InputSequenceLength))
 	}
 	if also {
 		text := words.Grouped(out.Avg) + " out"

@@ -73,9 +73,9 @@ statistics = {"avg": np.mean, "min": np.min, "max": np.max, "std": np.std, "sum"
 
 
 # In the steady window the rates, and the average and the standard deviation of lengths, weigh each
-# request by the part of it that lies inside: of an answer that came in several reads
-# what was delivered, each chunk spread over the time since the read before, those of the
-# first read when they came; else its time.
+# request by the part of it that lies inside. Of an answer that came in several reads these are
+# the parts of it that were delivered: each chunk is spread over the time since the read before,
+# and those of the first read count when they came. Of any other answer it is the part of its time.
 def overlap(a, b, start, end):
     return max(0, min(b, end) - max(a, start)) / (b - a)
 
