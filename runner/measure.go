@@ -52,7 +52,10 @@ func (r *runner) measure(issue, hard context.Context, run sweep.Run) (_ *measure
 	if err != nil {
 		return nil, &onerun.LostError{Err: err}
 	}
-	out, err := driver.Drive(issue, hard, open, &onerun.Session{Dir: dir, Hide: r.hide, Live: r.opt.Live})
+	out, err := driver.Drive(issue, hard, open, &onerun.Session{
+		Dir: dir, Hide: r.hide, Live: r.opt.Live, Exporters: r.outlets.begin(run),
+	})
+	r.outlets.end()
 	if err != nil {
 		return nil, err
 	}

@@ -109,6 +109,7 @@ type runner struct {
 	opt      Options
 	dir      *resultdir.Dir
 	servers  *servers
+	outlets  *outlets
 	loader   *onerun.Loader
 	told     []string // what was said of sets before anything was sent
 	result   *Result
@@ -155,6 +156,11 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 			return nil, err
 		}
 	}
+	out, err := openOutlets(issue, plan, &opt)
+	if err != nil {
+		return nil, err
+	}
+	defer out.close(&opt)
 	held := sources(plan, opt.SourceName)
 	old, within := "", absolute(opt.Dir)
 	if opt.MoveAside || opt.Overwrite { // what is there stays until the new run is admitted
@@ -172,7 +178,7 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 	hide := plan.Hide()
 	r := &runner{
 		headroom: room, plan: plan, opt: masked(opt, hide), hide: hide, dir: dir, loader: onerun.NewLoader(),
-		written: resultdir.Written{}, servers: local,
+		written: resultdir.Written{}, servers: local, outlets: out,
 		moved: movedFiles{within, absolute(old)}, pages: map[string]map[string]telemetry.Family{},
 		result: &Result{
 			Dir: opt.Dir, Plan: plan, Reports: map[string]*RunReport{}, Failures: map[string]error{},
@@ -217,9 +223,12 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 		return nil, err
 	}
 	r.result.Elapsed = time.Since(r.result.Began)
+	out.close(&opt)
 	if err := r.finish(); err != nil {
 		return nil, err
 	}
+	r.file(hard, out)
+	r.forWandB(out)
 	return r.result, r.replace(old)
 }
 

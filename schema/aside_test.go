@@ -30,7 +30,7 @@ func TestAbsentFlagsAreShown(t *testing.T) {
 		absentNames["--"+o.Names[0]] = o.Instead != ""
 	}
 	company := map[string][]string{ // what AIPerf was given beside the flag
-		"otel": {"--otel-url", "http://o:1"}, "mlflow": {"--mlflow-tracking-uri", "http://m:1"}, "wandb": {"--wandb-project", "p"}, "acc": {"--accuracy-benchmark", "mmlu"},
+		"acc": {"--accuracy-benchmark", "mmlu"},
 	}
 	var shown int
 	for _, f := range flags {
@@ -74,11 +74,11 @@ func TestAbsentFlagsAreShown(t *testing.T) {
 				t.Errorf("%s: %s is shown as %v, want %v", f.Name, path, have, want)
 			}
 		}
-		if strings.Contains(string(r.JSON), `"wandb"`) || strings.Contains(string(r.JSON), `"accuracy"`) {
+		if strings.Contains(string(r.JSON), `"accuracy"`) {
 			t.Errorf("%s: the cell itself has it, %s", f.Name, r.JSON)
 		}
 	}
-	if shown < 30 {
+	if shown < 15 {
 		t.Errorf("only %d leaves were looked at", shown)
 	}
 }

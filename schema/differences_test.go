@@ -35,6 +35,7 @@ var flagDifferences = map[string]string{
 	"--image-height-mean":                   noneDefault,
 	"--image-source":                        "takes a folder as well, as AIPerf's does; the words are in its description",
 	"--image-width-mean":                    noneDefault,
+	"--mlflow-experiment":                   shownDefault,
 	"--network-latency-ping-interval":       shownDefault,
 	"--search-initial-points":               shownDefault,
 	"--search-planner":                      shownDefault,

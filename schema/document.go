@@ -155,7 +155,8 @@ type Resolved struct {
 // model or host, is none.
 func (r *Resolved) Secrets() []string {
 	e := &r.Benchmark.Endpoint
-	known, maybe := secret.Words(e.APIKey, e.Headers.Plain(), e.URLs, e.Extra.Plain())
+	urls := slices.Concat(e.URLs, r.Benchmark.outlets())
+	known, maybe := secret.Words(e.APIKey, e.Headers.Plain(), urls, e.Extra.Plain())
 	if f := e.Flip; f != nil {
 		k, m := secret.Words("", f.Headers.Plain(), []string{f.Call}, f.Body.Plain())
 		known, maybe = append(known, k...), append(maybe, m...)

@@ -91,7 +91,7 @@ var effects = []effect{
 	{in: "sweep.dimensions.*", settings: "lo hi", needs: ofItsType},
 	{in: "sweep.dimensions.*", settings: "scale kind", needs: ranged},
 
-	{in: "benchmark", settings: "models endpoint server datasets phases artifacts slos tokenizer gpu_telemetry server_metrics network_latency runtime logging"},
+	{in: "benchmark", settings: "models endpoint server datasets phases artifacts slos tokenizer gpu_telemetry server_metrics network_latency otel mlflow wandb runtime logging"},
 	{in: "benchmark", settings: "failure_policy", needs: severalRuns},
 	{in: "benchmark.models", settings: "items"},
 	{in: "benchmark.models", settings: "strategy", needs: severalModels},
@@ -225,7 +225,16 @@ var effects = []effect{
 	{in: "benchmark.server_metrics", settings: "urls formats", needs: scraped},
 	{in: "benchmark.network_latency", settings: "enabled mean_ms"},
 	{in: "benchmark.network_latency", settings: "ping_interval", needs: pinged},
-	{in: "benchmark.runtime", settings: "ui"},
+	{in: "benchmark.otel", settings: "metrics_url"},
+	{
+		in: "benchmark.otel", needs: collected,
+		settings: "stream_metrics_enabled stream_timing_enabled custom_resource_attributes gen_ai_provider semconv",
+	},
+	{in: "benchmark.mlflow", settings: "tracking_uri"},
+	{in: "benchmark.mlflow", settings: "experiment run_name tags parent_run_id artifact_globs", needs: filedMLflow},
+	{in: "benchmark.wandb", settings: "project"},
+	{in: "benchmark.wandb", settings: "entity run_name tags", needs: filedWandB},
+	{in: "benchmark.runtime", settings: "ui serve_metrics"},
 	{in: "benchmark.runtime", settings: "workers record_processors", needs: never("one process does the work of all")},
 	{in: "benchmark.logging", settings: "level", needs: never("what is printed and logged is the same at every level")},
 }

@@ -118,6 +118,9 @@ type Benchmark struct {
 	GPUTelemetry  GPUTelemetry       `json:"gpu_telemetry"`
 	ServerMetrics ServerMetrics      `json:"server_metrics"`
 	Network       NetworkLatency     `json:"network_latency"`
+	OTel          OTel               `json:"otel"`
+	MLflow        MLflow             `json:"mlflow"`
+	WandB         WandB              `json:"wandb"`
 }
 
 // GPUTelemetry says which pages of DCGM's exporter are read while requests are sent.
@@ -150,7 +153,8 @@ type ServerMetrics struct {
 // Runtime says how the program shows its progress. Workers and
 // RecordProcessors are taken for AIPerf's sake; one process does all.
 type Runtime struct {
-	UI               string `json:"ui"` // dashboard, simple, none
+	UI               string `json:"ui"`                      // dashboard, simple, none
+	ServeMetrics     string `json:"serve_metrics,omitempty"` // where progress is a page of metrics
 	Workers          int    `json:"workers,omitempty"`
 	RecordProcessors int    `json:"record_processors,omitempty"`
 }

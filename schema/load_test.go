@@ -360,7 +360,7 @@ func TestExplainDerived(t *testing.T) {
 func TestUnsupportedInSweeps(t *testing.T) {
 	t.Parallel()
 	for sweep, want := range map[string]string{
-		"{type: scenarios, runs: [{benchmark: {otel: {metrics_url: \"h:1\"}}}]}":                     "u.yaml:7:66: sweep.runs.0.benchmark.otel: not supported yet",
+		"{type: scenarios, runs: [{benchmark: {accuracy: {benchmark: mmlu}}}]}":                      "u.yaml:7:68: sweep.runs.0.benchmark.accuracy: not supported yet",
 		"{parameters: {runtime: [{workers_min: 3}], concurrency: [1, 2]}}":                           "u.yaml:7:46: benchmark.runtime.workers_min: not supported yet",
 		"{parameters: {\"phases.profiling.adaptive_scale_base_step\": [1, 2], concurrency: [1, 2]}}": "u.yaml:7:22: benchmark.phases.profiling.adaptive_scale_base_step: not supported yet",
 	} {
@@ -380,8 +380,7 @@ func TestUnsupported(t *testing.T) {
 		"  gpu_telemetry: {enabled: false, collector: DCGM}\n  mlflow: {experiment: aiperf}\n  wandb: {project: p}\n  server_metrics: {enabled: true, discovery: {mode: kubernetes}}\n  dataset:").Replace(good)
 	d := mustLoad(t, "u.yaml", text)
 	got := lines(d.Unsupported(), filepath.Dir(d.cells.src.File))
-	want := "u.yaml:7:20: benchmark.wandb: not supported yet | wandb.log_artifact(DIR) files a result directory\n" +
-		"u.yaml:8:53: benchmark.server_metrics.discovery: not supported yet | name them: --server-metrics http://HOST:PORT/metrics …"
+	want := "u.yaml:8:53: benchmark.server_metrics.discovery: not supported yet | name them: --server-metrics http://HOST:PORT/metrics …"
 	if got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}

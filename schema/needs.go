@@ -519,6 +519,15 @@ var (
 	scraped = &need{name: "server metrics that are read", cell: func(v *view) lack {
 		return unless(v.body.ServerMetrics.Enabled, " while server metrics are not read (enabled: false)")
 	}}
+	collected = &need{name: "a collector's address", cell: func(v *view) lack {
+		return unless(v.body.OTel.URL != "", " without a collector to send to (--otel-url)")
+	}}
+	filedMLflow = &need{name: "an MLflow server's address", cell: func(v *view) lack {
+		return unless(v.body.MLflow.TrackingURI != "", " without an MLflow server (--mlflow-tracking-uri)")
+	}}
+	filedWandB = &need{name: "a project of Weights & Biases", cell: func(v *view) lack {
+		return unless(v.body.WandB.Project != "", " without a project (--wandb-project)")
+	}}
 	pinged = &need{name: "a round trip that is measured", cell: func(v *view) lack {
 		return unless(v.body.Network.Measured(), " while no round trip is measured (--network-latency-automatic)")
 	}}

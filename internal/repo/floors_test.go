@@ -102,6 +102,9 @@ schema: schema/surface schema/source schema/cmdline schema/fields schema/lower s
 sinks/aiperf: schema sinks internal/atomicfile internal/decimal internal/metrics internal/record internal/secret internal/stats internal/telemetry internal/words
 sinks/report/chart/draw: internal/atomicfile internal/words
 sinks/report: internal/atomicfile internal/diag internal/metrics internal/record internal/stats internal/words loadgen runner/verdict schema sweep sweep/decide sweep/quick sweep/search sweep/search/planner sweep/source loadgen/mode internal/validity sinks/report/forecast internal/resultdir
+sinks/expose: loadgen internal/metrics internal/record internal/words
+sinks/mlflow: internal/secret internal/words
+sinks/otlp: loadgen internal/metrics internal/record internal/secret internal/words
 sinks/report/chart: sweep internal/diag internal/metrics internal/record internal/stats internal/telemetry internal/words sinks sinks/report/chart/draw sinks/results internal/validity internal/resultdir
 sinks/report/forecast: internal/record internal/words loadgen loadgen/mode schema sweep
 sinks/report/live: sinks/report/forecast internal/metrics internal/record internal/stats internal/words loadgen internal/validity internal/resultdir

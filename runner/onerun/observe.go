@@ -81,6 +81,7 @@ func catalogue() []row {
 		{name: "details", start: startDetails},
 		{name: "fidelity", start: startFidelity},
 		{name: "live", start: startLive},
+		{name: "exporters", start: startExporters, beside: true},
 		{name: "server metrics", start: startServerMetrics},
 		{name: "GPU metrics", start: startGPUs},
 		{name: "network", start: startNetwork},

@@ -50,6 +50,8 @@ type Session struct {
 	Dir  string                 // the run's folder, which is there
 	Hide *secret.Masker         // nil hides nothing
 	Live func(loadgen.Snapshot) // nil: nobody watches
+
+	Exporters []Exporter // who else is shown what happens, beside the run
 }
 
 // Result is what a run did and what its observers saw, before anybody judges it: plain

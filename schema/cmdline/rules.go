@@ -67,6 +67,11 @@ var denials = []rule{
 				"keep one of them")
 		}
 	}},
+	{name: "what is streamed goes to a collector", alone: true, look: func(l *Line, found blame) {
+		if l.typed("stream") && !l.typed("otel-url") {
+			found(l.flag("benchmark.otel.stream_metrics_enabled"), "needs a collector to send to", "name it with --otel-url")
+		}
+	}},
 	{name: "a round trip is measured or given", alone: true, look: func(l *Line, found blame) {
 		if l.typed("network-latency-automatic") && l.typed("network-latency-mean") {
 			found(l.flag("benchmark.network_latency.mean_ms"),

@@ -19,56 +19,6 @@ var absents = []Absent{
 		},
 	},
 	{
-		What:    "OpenTelemetry",
-		Instead: "aiperf export DIR --table requests --format csv gives the rows to send; answers token by token are --streaming",
-		Paths:   []string{"benchmark.otel"},
-		Shown:   true,
-		Idle: map[string]string{
-			"benchmark.otel.custom_resource_attributes": "{}",
-			"benchmark.otel.stream_metrics_enabled":     "true",
-			"benchmark.otel.stream_timing_enabled":      "true",
-		},
-		Flags: []AbsentFlag{
-			{Names: []string{"otel-url"}, Path: "benchmark.otel.metrics_url", Do: "collector"},
-			{Names: []string{"stream"}, Do: "streamed", Many: true, Words: true, Alone: true},
-			{
-				Names: []string{"otel-resource-attributes"}, Path: "benchmark.otel.custom_resource_attributes",
-				Do: "pairs", Many: true, Words: true,
-			},
-			{Names: []string{"gen-ai-provider"}, Path: "benchmark.otel.gen_ai_provider"},
-		},
-	},
-	{
-		What:    "MLflow",
-		Instead: "mlflow.log_artifacts(DIR) files a result directory",
-		Paths:   []string{"benchmark.mlflow"},
-		Shown:   true,
-		Idle: map[string]string{
-			"benchmark.mlflow.experiment": "\"aiperf\"",
-		},
-		Flags: []AbsentFlag{
-			{Names: []string{"mlflow-tracking-uri"}, Path: "benchmark.mlflow.tracking_uri"},
-			{Names: []string{"mlflow-experiment"}, Path: "benchmark.mlflow.experiment", Default: "aiperf"},
-			{Names: []string{"mlflow-run-name"}, Path: "benchmark.mlflow.run_name"},
-			{Names: []string{"mlflow-tag"}, Path: "benchmark.mlflow.tags", Do: "mlflow_tag", Many: true, Words: true},
-			{Names: []string{"mlflow-parent-run-id"}, Path: "benchmark.mlflow.parent_run_id"},
-			{Names: []string{"mlflow-artifact-glob"}, Path: "benchmark.mlflow.artifact_globs", Many: true, Words: true},
-		},
-	},
-	{
-		What:    "Weights & Biases",
-		Instead: "wandb.log_artifact(DIR) files a result directory",
-		Paths:   []string{"benchmark.wandb"},
-		Shown:   true,
-		Idle:    map[string]string{"benchmark.wandb": "{}"},
-		Flags: []AbsentFlag{
-			{Names: []string{"wandb-project"}, Path: "benchmark.wandb.project"},
-			{Names: []string{"wandb-entity"}, Path: "benchmark.wandb.entity"},
-			{Names: []string{"wandb-run-name"}, Path: "benchmark.wandb.run_name"},
-			{Names: []string{"wandb-tag"}, Path: "benchmark.wandb.tags", Many: true, Words: true},
-		},
-	},
-	{
 		What:    "scoring of answers",
 		Instead: "--export-outputs-json writes the answers; grade them with a tool made for it",
 		Paths:   []string{"benchmark.accuracy"},

@@ -205,7 +205,7 @@ func ofHeaders(l *Leaf) bool {
 // are shown, whoever says them.
 var hiding = []string{
 	"benchmark.endpoint.urls.*", "benchmark.endpoint.path", "benchmark.endpoint.template.body",
-	"benchmark.endpoint.rpc.body",
+	"benchmark.endpoint.rpc.body", "benchmark.otel.metrics_url", "benchmark.mlflow.tracking_uri",
 	"benchmark.server.before_run.*.call", "benchmark.server.before_run.*.command.*",
 	"benchmark.server.after_run.*.call", "benchmark.server.after_run.*.command.*",
 	"benchmark.server.between_cells.*.call", "benchmark.server.between_cells.*.command.*",

@@ -83,6 +83,8 @@ var versions = []Version{
 			Doc: "how long a run goes on without any connection",
 		},
 		{Path: "benchmark.endpoint.wait_for_workers", Kind: Added, Doc: "workers behind a router that are waited for"},
+		{Path: "benchmark.otel.semconv", Kind: Added, Doc: "version of the conventions that metrics are sent by"},
+		{Path: "benchmark.runtime.serve_metrics", Kind: Added, Doc: "where progress is a page of metrics"},
 		{Path: "benchmark.server", Kind: Added, Doc: "calls and commands around runs"},
 		{Path: "benchmark.failure_policy", Kind: Added, Doc: "what happens to the rest of the plan after a failed run"},
 		{Path: "benchmark.phases.*.in_flight", Kind: Added, Doc: "requests on the wire at the same time"},
