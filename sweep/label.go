@@ -3,11 +3,10 @@ package sweep
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/pyrepr"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -94,9 +93,9 @@ func pyRepr(v any) string {
 		}
 		return "False"
 	case float64:
-		return pyFloat(v)
+		return pyrepr.Float(v)
 	case string:
-		return pyQuote(v)
+		return pyrepr.Quote(v)
 	case []any:
 		parts := make([]string, len(v))
 		for i, x := range v {
@@ -106,34 +105,9 @@ func pyRepr(v any) string {
 	case map[string]any:
 		parts := make([]string, 0, len(v))
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			parts = append(parts, pyQuote(k)+": "+pyRepr(v[k]))
+			parts = append(parts, pyrepr.Quote(k)+": "+pyRepr(v[k]))
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	}
 	return fmt.Sprint(v)
-}
-
-// pyFloat is the shortest text that reads back as f, with a point or an
-// exponent from 1e16 on and below 1e-4.
-func pyFloat(f float64) string {
-	switch a := math.Abs(f); {
-	case math.IsInf(f, 0) || math.IsNaN(f):
-		return strings.ToLower(strings.TrimPrefix(fmt.Sprint(f), "+"))
-	case a != 0 && (a < 1e-4 || a >= 1e16):
-		return strconv.FormatFloat(f, 'e', -1, 64)
-	}
-	s := strconv.FormatFloat(f, 'f', -1, 64)
-	if !strings.Contains(s, ".") {
-		s += ".0"
-	}
-	return s
-}
-
-func pyQuote(s string) string {
-	quote := "'"
-	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
-		quote = `"`
-	}
-	s = strings.NewReplacer(`\`, `\\`, quote, `\`+quote, "\n", `\n`, "\t", `\t`, "\r", `\r`).Replace(s)
-	return quote + s + quote
 }

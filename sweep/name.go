@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/pyrepr"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/schema"
@@ -41,14 +42,14 @@ func (p *Plan) ArtifactName() string {
 
 func stimulus(f *schema.Phase) []string {
 	if m, err := mode.Of(f); err == nil && m.Artifact != nil {
-		return []string{m.Artifact(f, pyFloat)}
+		return []string{m.Artifact(f, pyrepr.Float)}
 	}
 	var out []string
 	if f.Concurrency > 0 {
 		out = append(out, fmt.Sprintf("concurrency%d", f.Concurrency))
 	}
 	if f.Rate > 0 {
-		out = append(out, "request_rate"+pyFloat(f.Rate))
+		out = append(out, "request_rate"+pyrepr.Float(f.Rate))
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/pyrepr"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
 )
@@ -111,5 +112,5 @@ func dimensionValue(dim schema.Dimension, u float64) (v any, label string) {
 		n := int64(max(math.Ceil(dim.Lo), min(math.RoundToEven(x), math.Floor(dim.Hi))))
 		return n, strconv.FormatInt(n, 10)
 	}
-	return x, pyFloat(x)
+	return x, pyrepr.Float(x)
 }

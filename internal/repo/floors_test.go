@@ -48,6 +48,7 @@ internal/mockserver: internal/heap internal/mockserver/cache internal/mockserver
 internal/nearby: internal/words
 internal/pcg:
 internal/pictures: *
+internal/pyrepr: internal/decimal
 internal/qmc: internal/pcg
 internal/queue:
 internal/record:
@@ -99,7 +100,7 @@ schema/lower: schema/fields schema/source internal/diag internal/jinja internal/
 schema/source: internal/diag internal/secret internal/suggest
 schema/surface:
 schema: schema/surface schema/source schema/cmdline schema/fields schema/lower schema/flags internal/diag internal/header internal/secret internal/suggest
-sinks/aiperf: schema sinks internal/atomicfile internal/decimal internal/metrics internal/record internal/secret internal/stats internal/telemetry internal/words
+sinks/aiperf: schema sinks internal/atomicfile internal/decimal internal/metrics internal/pyrepr internal/record internal/secret internal/stats internal/telemetry internal/words
 sinks/report/chart/draw: internal/atomicfile internal/words
 sinks/report: internal/atomicfile internal/diag internal/metrics internal/record internal/stats internal/words loadgen runner/verdict schema sweep sweep/decide sweep/quick sweep/search sweep/search/planner sweep/source loadgen/mode internal/validity sinks/report/forecast internal/resultdir
 sinks/expose: loadgen internal/metrics internal/record internal/words
@@ -117,7 +118,7 @@ sweep/quick: internal/metrics schema sweep/decide sweep/search
 sweep/search/planner: internal/pcg internal/qmc internal/words
 sweep/search: internal/stats internal/words sweep
 sweep/source: schema sweep sweep/decide sweep/search sweep/search/planner internal/stats internal/words
-sweep: sweep/search/planner schema schema/fields loadgen/endpoint loadgen/mode internal/seed internal/pcg internal/qmc internal/secret internal/words internal/resultdir
+sweep: sweep/search/planner schema schema/fields loadgen/endpoint loadgen/mode internal/seed internal/pcg internal/pyrepr internal/qmc internal/secret internal/words internal/resultdir
 `)
 
 // readFloors reads lines of the form "room: rooms it may import".

@@ -3,11 +3,9 @@ package aiperf
 import (
 	"bytes"
 	"encoding/json"
-	"math"
-	"strconv"
 	"strings"
 
-	"aiperf.dev/aiperf/internal/decimal"
+	"aiperf.dev/aiperf/internal/pyrepr"
 )
 
 // JSON as AIPerf's readers know it: keys in a given order, floats that look
@@ -95,7 +93,7 @@ func python(v any) string {
 		}
 		return "False"
 	case string:
-		return "'" + strings.ReplaceAll(strings.ReplaceAll(v, `\`, `\\`), "'", `\'`) + "'"
+		return pyrepr.Quote(v)
 	case float64:
 		return string(appendNumber(nil, v))
 	case []string:
@@ -123,13 +121,5 @@ func appendNumber(b []byte, f float64) []byte {
 	if !isFinite(f) {
 		return append(b, "null"...)
 	}
-	if a := math.Abs(f); a != 0 && (a < 1e-4 || a >= 1e16) {
-		return strconv.AppendFloat(b, f, 'e', -1, 64)
-	}
-	from := len(b)
-	b = decimal.Append(b, f)
-	if bytes.IndexByte(b[from:], '.') < 0 {
-		b = append(b, ".0"...)
-	}
-	return b
+	return pyrepr.AppendFloat(b, f)
 }
