@@ -58,7 +58,7 @@ func extent(rows []decide.Row, o decide.Verdict) string {
 		func(r decide.Row) bool { return remark(r) != remark(rows[0]) })):
 		said := remark(rows[0])
 		if r := rows[0]; len(rows) == 1 && !r.Harmless && r.Note == "" && !math.IsNaN(r.Change) {
-			point, _, _, unit := shownChange(r)
+			point, _, _, unit := ShownChange(r)
 			said += " (" + rounded(point) + unit + ")"
 		}
 		return said
@@ -69,7 +69,7 @@ func extent(rows []decide.Row, o decide.Verdict) string {
 	}
 	low, high, unit := math.Inf(1), math.Inf(-1), ""
 	for _, r := range rows {
-		point, _, _, in := shownChange(r)
+		point, _, _, in := ShownChange(r)
 		if unit = in; math.IsNaN(point) {
 			return strings.ToLower(string(o))
 		}

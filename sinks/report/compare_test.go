@@ -258,3 +258,24 @@ func TestComparisonForOthers(t *testing.T) {
 		}
 	}
 }
+
+// A change of errors is in points of all requests, and more errors are above 0.
+func TestChangesOfSharesAreInPoints(t *testing.T) {
+	t.Parallel()
+	r := compared().Rows[3]
+	r.Key.Tag, r.Base, r.Candidate, r.Note = "error_rate", .02, .069, ""
+	r.Change, r.Low, r.High = -.05, -.06, -.04 // of the 98 % that succeed
+	if got, want := change(r), "+4.9 points [+3.9, +5.9]"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	r.Key.Tag, r.Base, r.Candidate = "good_request_fraction", .8, .84
+	r.Change, r.Low, r.High = .05, .04, .06
+	if got, want := change(r), "+4.0 points [+3.2, +4.8]"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	r.Undecidable, r.Change, r.Low, r.High = true, math.NaN(), math.NaN(), math.NaN()
+	r.Key = decide.Key{Tag: "time_to_first_token", Stat: "p50"}
+	if got, want := change(r), "+5.0 %"; got != want { // in doubt: a size, and no interval
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

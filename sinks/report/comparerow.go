@@ -53,7 +53,7 @@ func changed(r decide.Row) bool { return !math.IsNaN(r.Low) && (r.Low > 0 || r.H
 // gets more digits; one that has no width in them is left out. What cannot be decided has
 // a size all the same, where both sides have a value.
 func change(r decide.Row) string {
-	point, low, high, unit := shownChange(r)
+	point, low, high, unit := ShownChange(r)
 	switch {
 	case r.Undecidable && math.IsNaN(point) && r.Base > 0 && r.Candidate > 0 && !math.IsInf(r.Base+r.Candidate, 1):
 		return signed(r.Candidate/r.Base-1, 0) + " %"
@@ -72,9 +72,9 @@ func change(r decide.Row) string {
 	return signed(point, 0) + unit
 }
 
-// shownChange is the change of a row as people read it, in hundredths: of a share, which is
+// ShownChange is the change of a row as people read it, in hundredths: of a share, which is
 // compared by what is good of the whole, the points by which the share itself changed.
-func shownChange(r decide.Row) (point, low, high float64, unit string) {
+func ShownChange(r decide.Row) (point, low, high float64, unit string) {
 	m, ok := metrics.Lookup(r.Key.Tag)
 	if !ok || m.Over != metrics.Share || r.Key.Stat != "avg" || m.Full() != 1 || math.IsNaN(r.Base) {
 		return r.Change, r.Low, r.High, " %"

@@ -13,6 +13,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html/template"
+	"regexp"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/validity"
@@ -152,11 +153,19 @@ func Of(d *chart.Data, said []string) ([]byte, error) {
 }
 
 // parsed is the template; it is part of the program, so that it parses.
-var parsed = template.Must(template.New("page").Funcs(template.FuncMap{"plain": plain}).Parse(markup))
+var parsed = template.Must(template.New("page").Funcs(template.FuncMap{"plain": plain, "whole": whole}).Parse(markup))
 
 // plain makes text harmless between tags, where quotes are what they are.
 func plain(text string) template.HTML {
 	return template.HTML(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text))
+}
+
+// typed is a flag with its value, as it is typed.
+var typed = regexp.MustCompile(`--[a-z][a-z-]*(?: [0-9]+)?`)
+
+// whole is plain, and keeps what is typed on one line, which browsers break at hyphens.
+func whole(text string) template.HTML {
+	return template.HTML(typed.ReplaceAllString(string(plain(text)), `<span class="typed">$0</span>`))
 }
 
 func (p *Page) render() ([]byte, error) {

@@ -129,3 +129,13 @@ func TestPolicyAllowsThePageItself(t *testing.T) {
 		}
 	}
 }
+
+// What is typed stays on one line, and is harmless.
+func TestFlagsStayWhole(t *testing.T) {
+	t.Parallel()
+	got := string(whole("to decide <b>: --num-profile-runs 7 (99 % takes 368 requests a cell)"))
+	want := `to decide &lt;b&gt;: <span class="typed">--num-profile-runs 7</span> (99 % takes 368 requests a cell)`
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
