@@ -15,6 +15,8 @@ type figures struct {
 	Requests int
 	Exact    float64
 	Gaps     int
+	Joined   int     // requests with what the server said before them
+	Busiest  float64 // the most requests that waited then
 }
 
 func (d desk) notebook(t *testing.T, name string) figures {
@@ -58,5 +60,19 @@ func TestNotebookOnATrace(t *testing.T) {
 		"--set", "allow_invalid=true")
 	if got := d.notebook(t, "trace_replay.ipynb"); got.Requests != 24 || got.Exact != 1 {
 		t.Errorf("%d requests, %v of them with the length asked for; want 24 and all", got.Requests, got.Exact)
+	}
+}
+
+// The notebook on telemetry gives nearly each request what the server said before it:
+// eight in flight at a server of two slots leave requests waiting.
+func TestNotebookOnTelemetry(t *testing.T) {
+	t.Parallel()
+	python(t, "notebooks")
+	d := desk{dir: t.TempDir(), packages: []string{"notebooks"}}
+	d.result = run(t, "examples/experiments/quickstart.cue", "-u", "mock:?step=10ms&batch=2", "--isl", "64",
+		"--concurrency", "8", "--set", "multi_run.num_runs=1", "--set", "allow_invalid=true",
+		"--artifact-dir", filepath.Join(d.dir, "results", "told-1"))
+	if got := d.notebook(t, "telemetry.ipynb"); got.Joined < 20 || got.Busiest < 4 || got.Busiest > 8 {
+		t.Errorf("%d requests with what the server said, %v waiting at most", got.Joined, got.Busiest)
 	}
 }

@@ -43,6 +43,9 @@ if "change" in names:
     found["rows"] = len(change)
 if "fidelity" in names:
     found["requests"], found["exact"] = names["fidelity"][0], names["lengths"][0][5]
+if "joined" in names:
+    joined = names["joined"].dropna(subset=["running"])
+    found["joined"], found["busiest"] = len(joined), joined["waiting"].max()
 if "gaps" in names:
     found["gaps"] = names["gaps"][0]
 json.dump(found, sys.stdout)
