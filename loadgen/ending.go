@@ -1,6 +1,11 @@
 package loadgen
 
-import "time"
+import (
+	"math"
+	"time"
+
+	"aiperf.dev/aiperf/internal/record"
+)
 
 // stopIfDue applies the stop conditions that do not come from sending.
 func (p *phase) stopIfDue(now int64) {
@@ -89,6 +94,10 @@ func (p *phase) close(now int64) {
 	p.books.sum(res, now)
 	p.steadyRate(res)
 	res.Stop = p.stops.reason()
+	if res.Scale = p.scaling.report(); res.Scale != nil {
+		res.Gauge.SteadyStart, res.Gauge.SteadyEnd = record.None, record.None
+		res.Gauge.HeldShare = math.NaN() // there is no one load
+	}
 	if !p.load.Closed {
 		res.Due = res.Issued + res.Unsent
 	}
@@ -102,7 +111,7 @@ func (p *phase) close(now int64) {
 // steadyRate finds the steady window of a load that a clock sends at one rate; a
 // closed loop has found its own.
 func (p *phase) steadyRate(res *PhaseResult) {
-	if p.load.Closed || p.load.Varying {
+	if p.load.Closed || p.load.Varying || p.scaling != nil {
 		return
 	}
 	ramp := int64(0)

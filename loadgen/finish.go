@@ -99,6 +99,9 @@ func (f *finisher) judge(rec *record.Record) {
 func (f *finisher) book(r *request, rec *record.Record, detail any) {
 	f.tally(r.phase, rec)
 	f.live.add(rec)
+	if r.phase.scaling.read(rec) {
+		f.wake()
+	}
 	f.out.Put(finished{order: r.ended, rec: rec, detail: detail, unsettled: r.unsettled}, false)
 }
 

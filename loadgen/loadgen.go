@@ -15,6 +15,7 @@ import (
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/scale"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/loadgen/tokenizer/chat"
 	"aiperf.dev/aiperf/loadgen/transport"
@@ -56,6 +57,9 @@ type Job struct {
 	// Judge, if set, is asked about every record when it is complete: the first
 	// missed SLO, by the clock of its load mode and from sending; "" when all held.
 	Judge func(*record.Record) (failed, sent string)
+	// Figures, if set, are those of the records of a window, of a phase that raises its
+	// own load; without it no such figure is known.
+	Figures func([]*record.Record, scale.Window) scale.Figures
 	// Hide masks the secrets of the experiment in what servers say.
 	Hide *secret.Masker
 	// Between, if set, is called between two phases, when nothing is in flight.
@@ -125,7 +129,8 @@ type PhaseResult struct {
 	Unsent                     int64            // of these, those that were due by the schedule
 	// requests that the schedule wanted: issued and unsent ones; 0 in closed loop
 	Due int64
-	// requests, sessions, duration, interrupted, failures, unreachable, stalled, schedule
+	// requests, sessions, duration, interrupted, failures, unreachable, stalled, schedule,
+	// adaptive_scale
 	Stop   string
 	Closed bool // a closed loop: answers, and no clock, say when the next request goes
 	// its concurrency; 0 in other modes, and where prefills alone are limited
@@ -141,6 +146,7 @@ type PhaseResult struct {
 	// the load changes over the phase on purpose: a ramp of the rate, a series, a trace
 	Varying  bool
 	Gauge    Gauge
+	Scale    *scale.Report    // of a phase that raises its own load; nil for any other
 	Branches *record.Branches // of a set whose sessions start others; nil for any other
 	Notes    []string         // what the watchdog had to do, one line each
 }

@@ -41,6 +41,8 @@ type phase struct {
 	slots *slots
 	stops stops
 
+	scaling *scaling // how the phase raises its own load; nil where it does not
+
 	punctual *punctual // the slots of a client that never stands still; nil where no wait for one matters
 
 	books books
@@ -74,6 +76,7 @@ func (p *phase) begin(now int64) {
 	p.cutShown.Store(p.stops.cut)
 	p.wait.begin(now)
 	p.books.begin(p.result.Target, now)
+	p.scaling.begin(now)
 	if p.pred != nil {
 		p.pred.heir = p
 		p.slots.inherit(p.pred.slots)
@@ -134,6 +137,9 @@ func (p *phase) answerOver(r *request, now int64) {
 	}
 	if !r.silent {
 		p.books.answered(r)
+		if p.scaling != nil {
+			p.scaling.ended++
+		}
 		p.engine.arrived(r)
 		r.ended = p.engine.completions
 		p.engine.completions++
@@ -204,6 +210,7 @@ func (p *phase) step(now int64) (next int64) {
 	p.capIdle(now)
 	p.wait.ripen(now, p.stops.end)
 	p.stallIfDue(now)
+	p.scaleIfDue(now)
 	p.stopIfDue(now)
 	for p.stops.why == "" && !p.starved && p.sendOne(now) {
 	}
@@ -234,7 +241,7 @@ func (p *phase) capIdle(now int64) {
 func (p *phase) deadline() int64 {
 	next := p.punctual.looks()
 	if p.stops.why == "" && !p.starved { // the renderer wakes us
-		next = min(next, p.stops.end, p.slots.grows(p.start), p.wait.ripens())
+		next = min(next, p.stops.end, p.scaling.looks(), p.slots.grows(p.start), p.wait.ripens())
 		if p.wanted() && (p.wait.ticks.Len() == 0 || p.skipping) {
 			next = min(next, p.wait.next)
 		}

@@ -158,8 +158,15 @@ func newPhase(d *driver, cfg *schema.Phase) (*phase, error) {
 		return nil, diag.Errorf("phase %s: it has no end", cfg.Name).Try("set requests, sessions or duration")
 	}
 	p.result = PhaseResult{
-		Name: cfg.Name, Warmup: p.warmup, Varying: load.Varying || cfg.RateRamp != nil,
+		Name: cfg.Name, Warmup: p.warmup, Varying: load.Varying || cfg.RateRamp != nil || cfg.AdaptiveScale != nil,
 		Closed: load.Closed, Target: load.Target(cfg), Capped: p.slots.capped,
+	}
+	if cfg.AdaptiveScale != nil {
+		figure := d.job.Figures
+		if figure == nil {
+			figure = noFigures
+		}
+		p.scaling, p.punctual = newScaling(cfg, figure), nil // which knows limits that stay
 	}
 	if d.set(cfg).Trees() {
 		p.result.Branches = &p.books.branches.Branches

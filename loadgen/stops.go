@@ -18,6 +18,7 @@ const (
 	stopUnreachable = "unreachable"
 	stopStalled     = "stalled"
 	stopSchedule    = "schedule"
+	stopScaled      = "adaptive_scale"
 
 	skipOnCap   = "on_cap"           // no slot was free (on_cap: skip)
 	skipLate    = "client_late"      // a client that never stands still would have sent it

@@ -149,7 +149,7 @@ func (r *runner) runInfo(run sweep.Run, rep *RunReport) *aiperf.RunInfo {
 	for _, p := range rep.Phases {
 		info.Phases = append(info.Phases, aiperf.PhaseName{
 			Name: p.Name, Warmup: p.Warmup, Start: p.Start, End: p.End, Cancelled: p.Stop == "interrupted" ||
-				p.Stop == "failures", Branches: p.Branches,
+				p.Stop == "failures", Branches: p.Branches, Scale: p.Scale,
 		})
 		if p.Branches != nil && !p.Warmup {
 			if info.Branches == nil {

@@ -7,6 +7,7 @@ import (
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/loadgen/scale"
 	"aiperf.dev/aiperf/runner/verdict"
 )
 
@@ -97,6 +98,8 @@ type PhaseReport struct {
 	SteadyEnd   *int64           `json:"steady_end_ns,omitempty"`
 	MeanFlight  *float64         `json:"mean_in_flight,omitempty"`
 	HeldShare   *float64         `json:"concurrency_held,omitempty"`
+	// Scale is what a phase decided that raises its own load; absent for any other.
+	Scale *scale.Report `json:"adaptive_scale,omitempty"`
 	// Branches are the sessions that others started; absent where none can.
 	Branches *record.Branches `json:"branches,omitempty"`
 }
@@ -146,7 +149,7 @@ func reportPhase(p loadgen.PhaseResult) PhaseReport {
 		Name: p.Name, Warmup: p.Warmup, Start: p.Start, End: p.End, Issued: p.Issued, OK: p.OK, Failed: p.Failed,
 		Cancelled: p.CancelledCount, Cut: p.Cut, Unsent: p.Unsent, Skipped: p.Skipped, Stop: p.Stop, Target: p.Target,
 		Rate: p.Rate,
-		Open: !p.Closed, Branches: p.Branches, MeanFlight: metrics.OrNil(p.Gauge.Mean),
+		Open: !p.Closed, Scale: p.Scale, Branches: p.Branches, MeanFlight: metrics.OrNil(p.Gauge.Mean),
 		HeldShare: metrics.OrNil(p.Gauge.HeldShare),
 	}
 	if p.Answered != record.None {

@@ -50,6 +50,11 @@ func (res *Result) Report() *report.Report {
 		if f := rep.Fidelity; f != nil && !res.Plan.Several() { // what a replay is read for comes first
 			r.Notices = append(r.Notices, f.line())
 		}
+		for _, p := range rep.Phases { // a phase that raises its own load is run for this
+			if p.Scale != nil {
+				r.Notices = append(r.Notices, p.Scale.Sentence())
+			}
+		}
 		for _, w := range rep.Warnings {
 			if !slices.Contains(r.Notices, w) {
 				r.Notices = append(r.Notices, w)

@@ -105,8 +105,35 @@ func maskedAll(of, key string, v any, hide *secret.Masker) any {
 func (r *Resolved) AsAIPerf() []byte {
 	return shown(r.JSON, func(tree map[string]any) {
 		withAside(tree, r.aside, r.hide)
+		flatScales(tree, true)
 		fields.ShowIdle(tree)
 	})
+}
+
+// flatScales shows how phases raise their own load as AIPerf shows it: a switch, with the
+// settings beside it. With all, phases that do not are said to be off.
+func flatScales(tree map[string]any, all bool) {
+	phases, _ := tree["phases"].([]any)
+	for _, p := range phases {
+		phase, _ := p.(map[string]any)
+		block, on := phase["adaptive_scale"].(map[string]any)
+		if phase != nil && (on || all) {
+			phase["adaptive_scale"] = on
+		}
+		for _, f := range lower.FlatScale {
+			o, name, v := block, f[1], any(nil)
+			if outer, inner, deep := strings.Cut(f[1], "."); deep {
+				o, _ = block[outer].(map[string]any)
+				name = inner
+			}
+			if v = o[name]; v != nil {
+				phase[f[0]] = v
+			}
+		}
+		if sla := block["sla"]; sla != nil {
+			phase["sla"] = sla
+		}
+	}
 }
 
 // OnlyAIPerf is a body, as JSON, without what AIPerf does not know; nil stays nil.
@@ -126,6 +153,16 @@ func OnlyAIPerf(body []byte) []byte {
 // TakesFraction tells of a member of the body, by its path, whether it takes
 // numbers that need not be whole.
 func TakesFraction(path string) bool {
+	if flat, ok := strings.CutPrefix(path, "phases.*."); ok {
+		for _, f := range lower.FlatScale {
+			if f[0] == flat {
+				path = "phases.*.adaptive_scale." + f[1]
+			}
+		}
+		if strings.HasPrefix(flat, "sla.") {
+			path = "phases.*.adaptive_scale." + flat
+		}
+	}
 	return fields.New().Fraction("benchmark." + path)
 }
 

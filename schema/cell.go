@@ -343,7 +343,9 @@ func (cs *cells) given(c *cell) []byte {
 		return nil // a time without end
 	}
 	out := cs.index.Encode(fields.Decode(raw), body, "benchmark", fields.Shown(cs.checker.hide))
-	if len(cs.aside) == 0 {
+	raises := slices.ContainsFunc(itemsOf(c.root.At("benchmark.phases")),
+		func(p *source.Node) bool { return p.Get("adaptive_scale") != nil })
+	if len(cs.aside) == 0 && !raises {
 		return out
 	}
 	phases := c.root.At("benchmark.phases")
@@ -356,7 +358,10 @@ func (cs *cells) given(c *cell) []byte {
 			aside[i].path = fmt.Sprintf("benchmark.phases.%d.%s", phases.Index(name), rest)
 		}
 	}
-	return shown(out, func(tree map[string]any) { withAside(tree, aside, cs.checker.hide) })
+	return shown(out, func(tree map[string]any) {
+		withAside(tree, aside, cs.checker.hide)
+		flatScales(tree, false)
+	})
 }
 
 // drop takes the schema's own values out of n, which is at path.

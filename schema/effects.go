@@ -206,6 +206,13 @@ var effects = []effect{
 	{in: "benchmark.phases.*.prefill_ramp", settings: "duration strategy"},
 	{in: "benchmark.phases.*.rate_ramp", settings: "duration strategy"},
 	{in: "benchmark.phases.*.rate_series", settings: "path points"},
+	{in: "benchmark.phases.*", settings: "adaptive_scale"},
+	{in: "benchmark.phases.*.adaptive_scale", settings: "control assessment_period min_completed_requests sustain_duration strategy sla"},
+	{in: "benchmark.phases.*.adaptive_scale.sla.*", settings: "metric_tag stat op threshold"},
+	{in: "benchmark.phases.*.adaptive_scale.control", settings: "variable min max"},
+	{in: "benchmark.phases.*.adaptive_scale.strategy", settings: "type step_policy"},
+	{in: "benchmark.phases.*.adaptive_scale.strategy", settings: "base_step max_step_multiplier", needs: stepsByMargin},
+	{in: "benchmark.phases.*.adaptive_scale.strategy", settings: "step_percent", needs: stepsByPercent},
 	{in: "benchmark.phases.*.cancellation", settings: "rate"},
 	{in: "benchmark.phases.*.cancellation", settings: "delay", needs: cancelling},
 

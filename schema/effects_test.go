@@ -17,6 +17,16 @@ import (
 	"aiperf.dev/aiperf/sweep"
 )
 
+// raising is a phase that raises its own load.
+func raising(policy string) tree {
+	const at = "benchmark.phases.0.adaptive_scale."
+	return tree{
+		"benchmark.phases.0.requests": nil, "benchmark.phases.0.duration": 60, at + "control.max": 8,
+		at + "sla.0.metric_tag": "request_latency", at + "sla.0.op": "lt", at + "sla.0.threshold": 100,
+		at + "strategy.step_policy": policy,
+	}
+}
+
 // Every setting of the schema stands in the table of effects, once, and nothing
 // else does: whoever adds a field says when it has an effect.
 func TestEffectsAreComplete(t *testing.T) {
@@ -263,6 +273,9 @@ var around = map[string]surroundings{
 	"synthetic data, and an endpoint type that takes images":                 {tree{}, []tree{fromFile, {"benchmark.endpoint.type": "completions"}}},
 	"synthetic data, and an endpoint type that takes audio":                  {tree{}, []tree{fromFile, {"benchmark.endpoint.type": "messages"}}},
 	"synthetic data, and an endpoint type that takes video":                  {tree{}, []tree{fromFile, {"benchmark.endpoint.type": "responses"}}},
+
+	"step_policy: sla_margin":         {raising("sla_margin"), []tree{raising("fixed_percent_step")}},
+	"step_policy: fixed_percent_step": {raising("fixed_percent_step"), []tree{raising("sla_margin")}},
 
 	"a rate of cancellation above 0":               {tree{"benchmark.phases.0.cancellation.rate": 5}, []tree{{"benchmark.phases.0.cancellation.rate": 0}}},
 	"a warmup, where the target is one of it":      {tree{"benchmark.phases.0": nil, "benchmark.phases.0.name": "warmup", "benchmark.phases.0.kind": "warmup", "benchmark.phases.0.requests": 2, "benchmark.phases.1.name": "profiling", "benchmark.phases.1.concurrency": 2, "benchmark.phases.1.requests": 4}, []tree{{}}},

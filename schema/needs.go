@@ -509,6 +509,14 @@ var (
 		return unless(v.phase.Cancellation != nil && v.phase.Cancellation.Rate > 0,
 			" without a rate above 0 (--request-cancellation-rate)")
 	}}
+	stepsByMargin = &need{name: "step_policy: sla_margin", cell: func(v *view) lack {
+		return unless(v.phase.AdaptiveScale != nil && v.phase.AdaptiveScale.Strategy.StepPolicy != FixedPercentStep,
+			" with step_policy: fixed_percent_step")
+	}}
+	stepsByPercent = &need{name: "step_policy: fixed_percent_step", cell: func(v *view) lack {
+		return unless(v.phase.AdaptiveScale != nil && v.phase.AdaptiveScale.Strategy.StepPolicy == FixedPercentStep,
+			" with step_policy: sla_margin")
+	}}
 	warmedUp = &need{name: "a warmup, where the target is one of it", cell: func(v *view) lack {
 		return unless(warmsUp(v.body) || !strings.HasPrefix(v.value.Text(), "warmup"),
 			" without a warmup (--warmup-request-count)")

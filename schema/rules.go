@@ -58,9 +58,21 @@ func (cs *cells) acrossObjects(c *cell) Errors {
 
 // knownTags refuses limits on metrics that nobody measures.
 func (cs *cells) knownTags(root *source.Node) (bad Errors) {
-	slos := root.At("benchmark.slos")
-	if slos == nil || cs.src.Tags == nil {
+	if cs.src.Tags == nil {
 		return nil
+	}
+	for _, ph := range itemsOf(root.At("benchmark.phases")) {
+		for _, limit := range itemsOf(ph.Get("adaptive_scale").Get("sla")) {
+			tag := limit.Get("metric_tag")
+			if tag != nil && !slices.Contains(cs.src.Tags, tag.Text()) {
+				bad = append(bad, source.Mistake(tag.Origin, tag.Origin.Path, "no metric is called "+tag.Text(),
+					suggest.Hint(tag.Text(), cs.src.Tags))...)
+			}
+		}
+	}
+	slos := root.At("benchmark.slos")
+	if slos == nil {
+		return bad
 	}
 	for _, f := range slos.Fields {
 		if !slices.Contains(cs.src.Tags, f.Name) {

@@ -82,15 +82,16 @@ loadgen/endpoint/scan: internal/record
 loadgen/endpoint: internal/jinja internal/record loadgen/dataset loadgen/endpoint/claims loadgen/endpoint/replay loadgen/endpoint/scan schema internal/diag
 loadgen/mode: internal/heap schema schema/fields internal/seed loadgen/dataset internal/diag internal/words
 loadgen/pace: internal/alarm internal/record
+loadgen/scale: schema internal/metrics
 loadgen/render: internal/record internal/seed loadgen/dataset loadgen/endpoint loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema internal/diag internal/header
 loadgen/tokenizer/gen: loadgen/tokenizer
 loadgen/tokenizer/chat: internal/jinja internal/diag
 loadgen/tokenizer/remote:
-loadgen: internal/heap internal/queue internal/record internal/secret internal/seed internal/stats internal/words loadgen/dataset loadgen/endpoint loadgen/endpoint/claims loadgen/mode loadgen/pace loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema internal/diag
+loadgen: internal/heap internal/queue internal/record internal/secret internal/seed internal/stats internal/words loadgen/dataset loadgen/endpoint loadgen/endpoint/claims loadgen/mode loadgen/pace loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema internal/diag loadgen/scale
 loadgen/tokenizer: internal/heap internal/hub internal/diag
 loadgen/transport: internal/alarm internal/diag internal/header internal/heap internal/record internal/rlimit
 runner/hook: internal/words
-runner/onerun: internal/words schema loadgen loadgen/dataset loadgen/dataset/fidelity loadgen/dataset/trace loadgen/endpoint loadgen/mode loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/tokenizer/remote loadgen/transport sinks sinks/aiperf runner/verdict internal/diag internal/gclimit internal/metrics internal/mockserver internal/record internal/resultdir internal/secret internal/telemetry
+runner/onerun: internal/words schema loadgen loadgen/dataset loadgen/dataset/fidelity loadgen/dataset/trace loadgen/endpoint loadgen/mode loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/tokenizer/remote loadgen/transport sinks sinks/aiperf runner/verdict internal/diag internal/gclimit internal/metrics internal/mockserver internal/record internal/resultdir internal/secret internal/telemetry loadgen/scale internal/metrics
 runner/verdict: schema internal/metrics internal/record internal/stats internal/telemetry internal/words loadgen internal/validity
 runner: *
 schema/cmdline: schema/fields schema/lower schema/source internal/diag internal/suggest
@@ -100,7 +101,7 @@ schema/lower: schema/fields schema/source internal/diag internal/jinja internal/
 schema/source: internal/diag internal/secret internal/suggest
 schema/surface:
 schema: schema/surface schema/source schema/cmdline schema/fields schema/lower schema/flags internal/diag internal/header internal/secret internal/suggest
-sinks/aiperf: schema sinks internal/atomicfile internal/decimal internal/metrics internal/pyrepr internal/record internal/secret internal/stats internal/telemetry internal/words
+sinks/aiperf: schema sinks internal/atomicfile internal/decimal internal/metrics internal/pyrepr internal/record internal/secret internal/stats internal/telemetry internal/words loadgen/scale
 sinks/report/chart/draw: internal/atomicfile internal/words
 sinks/report: internal/atomicfile internal/diag internal/metrics internal/record internal/stats internal/words loadgen runner/verdict schema sweep sweep/decide sweep/quick sweep/search sweep/search/planner sweep/source loadgen/mode internal/validity sinks/report/forecast internal/resultdir
 sinks/expose: loadgen internal/metrics internal/record internal/words

@@ -68,6 +68,9 @@ func (m *Mode) least(p *schema.Phase, n int64, limit float64) float64 {
 // clock says when to send.
 func PeakRate(p *schema.Phase) float64 {
 	rate := p.Rate
+	if a := p.Scales(schema.ScaleRate); a != nil {
+		rate = max(rate, a.Control.Max)
+	}
 	for _, k := range p.RateSeries {
 		rate = max(rate, k.QPS)
 	}

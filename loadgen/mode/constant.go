@@ -34,3 +34,8 @@ func (c *constant) Next() (time.Duration, bool) {
 	c.i++
 	return c.pace.at(float64(c.i))
 }
+
+// Steer changes the rate.
+func (c *constant) Steer(at time.Duration, rate float64, next time.Duration) (time.Duration, bool) {
+	return c.pace.steer(at, rate, next)
+}

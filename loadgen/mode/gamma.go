@@ -73,3 +73,8 @@ func gammaVariate(rng *rand.Rand, k float64) float64 {
 		}
 	}
 }
+
+// Steer changes the rate.
+func (g *gamma) Steer(at time.Duration, rate float64, next time.Duration) (time.Duration, bool) {
+	return g.pace.steer(at, rate, next)
+}

@@ -29,16 +29,25 @@ func (m *Mode) Limits(p *schema.Phase, root int64) [3]Limit {
 	limit := func(name string, n int, r *schema.Ramp) Limit {
 		return Limit{name, n, limitSteps(n, r, rampStream(root, p, name))}
 	}
+	begins := func(variable string, n int) int {
+		if a := p.Scales(variable); a != nil {
+			return int(a.Control.Min)
+		}
+		return n
+	}
 	return [...]Limit{
-		SessionSlots: limit("concurrency", m.slots(p), p.ConcurrencyRamp),
+		SessionSlots: limit("concurrency", begins(schema.ScaleConcurrency, m.slots(p)), p.ConcurrencyRamp),
 		WireSlots:    limit("in_flight", p.InFlight, nil),
-		PrefillSlots: limit("prefill", p.PrefillConcurrency, p.PrefillRamp),
+		PrefillSlots: limit("prefill", begins(schema.ScalePrefill, p.PrefillConcurrency), p.PrefillRamp),
 	}
 }
 
-// slots is how many sessions p may hold at once; 0 is no limit. A closed loop
+// slots is how many sessions p may hold at once, at most; 0 is no limit. A closed loop
 // that nothing limits has one.
 func (m *Mode) slots(p *schema.Phase) int {
+	if a := p.Scales(schema.ScaleConcurrency); a != nil {
+		return int(a.Control.Max)
+	}
 	if m.Closed && p.Concurrency == 0 && p.InFlight == 0 && p.PrefillConcurrency == 0 {
 		return 1
 	}

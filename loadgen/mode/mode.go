@@ -108,6 +108,14 @@ type Arrivals interface {
 	Next() (offset time.Duration, ok bool)
 }
 
+// Steered are arrivals whose rate can be changed while they come.
+type Steered interface {
+	Arrivals
+	// Steer sets the rate, in requests/s, from an offset on. next is the arrival that
+	// Next gave last and that has not come yet; Steer tells when it comes instead.
+	Steer(at time.Duration, rate float64, next time.Duration) (time.Duration, bool)
+}
+
 // Sessions is a session source: it decides what is played, in order. It has one
 // user.
 type Sessions interface {

@@ -32,3 +32,8 @@ func (p *poisson) Next() (time.Duration, bool) {
 	p.sum += p.gaps.next().ExpFloat64()
 	return p.pace.at(p.sum)
 }
+
+// Steer changes the rate.
+func (p *poisson) Steer(at time.Duration, rate float64, next time.Duration) (time.Duration, bool) {
+	return p.pace.steer(at, rate, next)
+}

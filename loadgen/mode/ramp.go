@@ -87,6 +87,22 @@ func (p *pace) at(u float64) (time.Duration, bool) {
 	return seconds(p.knots[p.i+1].at), true
 }
 
+// steer changes the rate from an offset on, given the next arrival by the rate until then:
+// it comes when as much has become due, by the new rate.
+func (p *pace) steer(at time.Duration, rate float64, next time.Duration) (time.Duration, bool) {
+	u := p.due(next.Seconds())
+	k := p.knots[0]
+	for _, q := range p.knots {
+		if q.at <= at.Seconds() {
+			k = q
+		}
+	}
+	k = k.after(at.Seconds())
+	k.rate, k.slope = rate, 0
+	p.knots, p.i = []knot{k}, 0
+	return p.at(u)
+}
+
 // due is how many requests have become due by t, in s.
 func (p *pace) due(t float64) float64 {
 	k := p.knots[0]
@@ -102,6 +118,9 @@ func (p *pace) due(t float64) float64 {
 // rate·(0.1/duration) and changes every 0.1 s until the target is reached after
 // the ramp's duration: start + (rate − start)·x, with x as the shape says.
 func newPace(p *schema.Phase, root int64) (pace, error) {
+	if a := p.Scales(schema.ScaleRate); a != nil {
+		return pace{knots: []knot{{rate: a.Control.Min}}}, nil
+	}
 	if !(p.Rate > 0) {
 		return pace{}, errorf(p, "rate %v: a %s phase needs a rate above 0", p.Rate, p.Type)
 	}

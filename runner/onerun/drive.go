@@ -92,7 +92,7 @@ func (run *Opened) job(clock record.Clock, out *Result, seen *observers, s *Sess
 		Spec: run.API, Set: run.Set, WarmupSet: run.Warmup,
 		Tokenizer: tok, Chat: run.Chat, Clock: clock, Share: run.Share, Seed: run.Seed,
 		Text: run.Text, Judge: run.judge, Hide: s.Hide,
-		Emit: show, Unsent: show,
+		Emit: show, Unsent: show, Figures: run.figures,
 	}
 	seen.attach(&job)
 	return job

@@ -140,10 +140,10 @@ var absents = []Absent{
 		},
 	},
 	{
-		What:    "a phase that raises its own load",
-		Instead: "sweep the setting, such as --concurrency 1,2,4,8, and hold every cell against gates (--gate)",
+		What:    "limits of a phase that does not raise its own load, and other names of adaptive_scale's settings",
+		Instead: "slos and gates judge a result; adaptive_scale: {control: …, sla: …} raises the load until a limit breaks",
 		Paths: []string{
-			"benchmark.phases.*.sla", "benchmark.phases.*.adaptive_scale",
+			"benchmark.phases.*.sla",
 			"benchmark.phases.*.adaptive_sustain_duration", "benchmark.phases.*.adaptive_assessment_period",
 			"benchmark.phases.*.adaptive_min_completed_requests", "benchmark.phases.*.adaptive_control_variable",
 			"benchmark.phases.*.adaptive_control_min", "benchmark.phases.*.adaptive_control_max",
@@ -154,7 +154,6 @@ var absents = []Absent{
 		Shown: true,
 		Idle: map[string]string{
 			"benchmark.phases.*.sla":                                "[]",
-			"benchmark.phases.*.adaptive_scale":                     "false",
 			"benchmark.phases.*.adaptive_min_completed_requests":    "1",
 			"benchmark.phases.*.adaptive_control_variable":          "\"concurrency\"",
 			"benchmark.phases.*.adaptive_control_min":               "1.0",

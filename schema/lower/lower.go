@@ -372,6 +372,7 @@ func lowerPhases(b *source.Node, part bool) {
 	for _, ph := range p.Items {
 		name := ph.Get("name").Text()
 		dropNull(ph, "kind")
+		lowerScale(ph)
 		if !part && ph.Kind == source.Object && ph.Get("kind") == nil && (name == "warmup" || name == "profiling") {
 			ph.Put("kind", source.TextNode(name, ph.Get("name").Origin))
 		}

@@ -382,7 +382,8 @@ func configOrder(path string) []string {
 		}
 	case "phases.*":
 		return []string{
-			"adaptive_scale", "adaptive_min_completed_requests", "adaptive_control_variable", "adaptive_control_min",
+			"adaptive_scale", "adaptive_sustain_duration", "adaptive_assessment_period", "adaptive_min_completed_requests",
+			"adaptive_control_variable", "adaptive_control_min", "adaptive_control_max",
 			"adaptive_scale_strategy_type", "adaptive_scale_step_policy", "adaptive_scale_base_step",
 			"adaptive_scale_max_step_multiplier", "adaptive_scale_step_percent",
 			"name", "kind", "type", "exclude_from_results",

@@ -17,6 +17,7 @@ type Names struct {
 	PagesJSON, PagesCSV                   string // of server metrics
 	PagesJSONL, PagesParquet              string
 	GPUs, Network                         string
+	Scales                                string // of phases that raise their own load
 }
 
 // prefixSuffixes are what is taken off a prefix that was given as a file name, longest first.
@@ -39,7 +40,7 @@ func ProfileNames(prefix string) (Names, error) {
 		Inputs: "inputs.json", Ready: ".aiperf_results_ready.json",
 		Raw: "profile_export_raw.jsonl", Outputs: "outputs.json", Console: "profile_export_console.txt",
 		SlicesJSON: "profile_export_aiperf_timeslices.json", SlicesCSV: "profile_export_aiperf_timeslices.csv",
-		Phases: "phase_manifest.json", Config: "run_config.json",
+		Phases: "phase_manifest.json", Config: "run_config.json", Scales: "adaptive_scale_manifest.json",
 	}
 	n.pages("server_metrics_export")
 	n.GPUs, n.Network = "gpu_telemetry_export.jsonl", "profile_export_network_latency.jsonl"
@@ -89,7 +90,7 @@ func ownPrefix(prefix string) string {
 // exports.
 func reserved(p string) bool {
 	for _, s := range append(sinks.TableNames(), "inputs", "manifest", "summary", "resolved", "journal", "plan.lock",
-		"run_config", "phase_manifest", ".aiperf_results_ready",
+		"run_config", "phase_manifest", "adaptive_scale_manifest", ".aiperf_results_ready",
 		"aggregate", "incomplete", "logs", "phases", "plots", "profile_runs", "sweep_aggregate") {
 		if p == s {
 			return true
@@ -102,7 +103,7 @@ func reserved(p string) bool {
 func (n Names) All() []string {
 	return []string{
 		n.JSON, n.CSV, n.Records, n.Inputs, n.Ready, n.Raw, n.Outputs, n.Console, n.SlicesJSON, n.SlicesCSV, n.Phases,
-		n.Config,
+		n.Config, n.Scales,
 		n.PagesJSON, n.PagesCSV, n.PagesJSONL, n.PagesParquet, n.GPUs, n.Network,
 	}
 }

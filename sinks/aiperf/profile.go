@@ -177,6 +177,9 @@ func (w *Writer) note(r *record.Record) bool {
 // writeSummaries writes what a run with at least one success has.
 func (w *Writer) writeSummaries() error {
 	w.Info.Warmup = warmupOf(w.phases)
+	if err := w.writeScales(); err != nil {
+		return err
+	}
 	if err := w.writePhases(); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/scale"
 )
 
 // RunInfo is what AIPerf's files say about a run besides its numbers.
@@ -46,6 +47,8 @@ type PhaseName struct {
 	Cancelled  bool // it was ended before its time
 	// Branches are the sessions that others started; nil where none can.
 	Branches *record.Branches
+	// Scale is what was decided in a phase that raises its own load; nil in any other.
+	Scale *scale.Report
 }
 
 // Parameter is a swept path and a cell's value on it.
