@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"math"
 	"path"
 	"path/filepath"
 	"slices"
@@ -35,7 +34,7 @@ func (r *runner) file(hard context.Context, o *outlets) {
 	ctx, stop := context.WithTimeout(hard, filing)
 	defer stop()
 	whole := r.filedPlan(o)
-	runs := r.filedRuns(o)
+	runs := r.filedRuns()
 	if len(r.result.Outcomes) == 1 && len(runs) == 1 && !r.plan.Several() { // one run is all there is
 		whole.Params, whole.Metrics = append(whole.Params, runs[0].Params...), runs[0].Metrics
 		runs = nil
@@ -113,13 +112,18 @@ func (r *runner) filedPlan(o *outlets) *mlflow.Run {
 		), Parent: c.ParentRunID, Status: "FINISHED",
 		Began: r.result.Began, Ended: r.result.Began.Add(r.result.Elapsed),
 		Params: [][2]string{
-			{"endpoint.type", b.Endpoint.Type}, {"endpoint.urls", r.hide.Text(strings.Join(b.Endpoint.URLs, ","))},
-			{"endpoint.models", modelNames(b.Models.Items)}, {"timing.mode", phaseTypes(b.Phases)},
-			{"output.artifact_directory", r.dir.Path}, {"runs", fmt.Sprint(len(r.result.Outcomes))},
+			{"endpoint.type", b.Endpoint.Type},
+			{"endpoint.urls", r.hide.Text(strings.Join(b.Endpoint.URLs, ","))},
+			{"endpoint.models", modelNames(b.Models.Items)},
+			{"timing.mode", phaseTypes(b.Phases)},
+			{"output.artifact_directory", r.dir.Path},
+			{"runs", fmt.Sprint(len(r.result.Outcomes))},
 		},
 		Tags: [][2]string{
-			{"aiperf.version", r.opt.Version}, {"aiperf.was_cancelled", fmt.Sprint(r.result.Interrupted)},
-			{"benchmark_id", r.plan.Hash}, {"aiperf.verdict", r.result.said().String()},
+			{"aiperf.version", r.opt.Version},
+			{"aiperf.was_cancelled", fmt.Sprint(r.result.Interrupted)},
+			{"benchmark_id", r.plan.Hash},
+			{"aiperf.verdict", r.result.said().String()},
 		},
 	}
 	switch {
@@ -170,7 +174,7 @@ func (r *runner) filedFiles(globs []string) (names []string) {
 }
 
 // filedRuns are the trials as runs of MLflow's.
-func (r *runner) filedRuns(o *outlets) (out []*mlflow.Run) {
+func (r *runner) filedRuns() (out []*mlflow.Run) {
 	for i := range r.result.Outcomes {
 		x := &r.result.Outcomes[i]
 		run := &mlflow.Run{
@@ -194,7 +198,6 @@ func (r *runner) filedRuns(o *outlets) (out []*mlflow.Run) {
 		run.Metrics = filedMetrics(x)
 		out = append(out, run)
 	}
-	_ = o
 	return out
 }
 
@@ -211,7 +214,7 @@ func filedMetrics(x *decide.Outcome) (out []mlflow.Metric) {
 		}
 	}
 	for k, t := range x.Beside[decide.Full] {
-		if metrics.Finite(t.Value) && !math.IsNaN(t.Value) {
+		if metrics.Finite(t.Value) {
 			out = append(out, mlflow.Metric{Key: k.Spoken(), Value: t.Value})
 		}
 	}

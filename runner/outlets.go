@@ -41,7 +41,10 @@ func openOutlets(ctx context.Context, plan *sweep.Plan, opt *Options) (*outlets,
 	b := &o.bench
 	if at := b.Runtime.ServeMetrics; at != "" {
 		page := expose.NewPage(len(plan.Runs), [][2]string{
-			{"version", opt.Version}, {"plan", plan.Hash}, {"name", plan.Name}, {"model", b.Models.Items[0].Name},
+			{"version", opt.Version},
+			{"plan", plan.Hash},
+			{"name", plan.Name},
+			{"model", b.Models.Items[0].Name},
 			{"endpoint_type", b.Endpoint.Type},
 		})
 		var err error
@@ -79,10 +82,13 @@ func (o *outlets) collector(opt *Options, plan *sweep.Plan) otlp.Config {
 	c := otlp.Config{
 		URL: b.OTel.URL, Records: b.OTel.Metrics, Timing: b.OTel.Timing, Provider: b.OTel.Provider,
 		Semconv: otlp.Version(cmp.Or(b.OTel.Semconv, string(otlp.V141))), Resource: [][2]string{
-			{"service.name", "aiperf"}, {"service.version", opt.Version}, {
+			{"service.name", "aiperf"},
+			{"service.version", opt.Version},
+			{
 				"service.instance.id", strconv.Itoa(os.Getpid()),
 			},
-			{"aiperf.benchmark.id", plan.Hash}, {"aiperf.endpoint.type", b.Endpoint.Type},
+			{"aiperf.benchmark.id", plan.Hash},
+			{"aiperf.endpoint.type", b.Endpoint.Type},
 			{"aiperf.model.name", b.Models.Items[0].Name},
 		},
 	}

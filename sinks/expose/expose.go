@@ -84,9 +84,9 @@ func Loopback(address string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// serve answers one scrape in the format that the reader asks for.
-func (p *Page) serve(w http.ResponseWriter, r *http.Request) {
-	format := expfmt.Negotiate(r.Header)
+// serve answers one scrape, as text.
+func (p *Page) serve(w http.ResponseWriter, _ *http.Request) {
+	format := expfmt.NewFormat(expfmt.TypeTextPlain)
 	w.Header().Set("Content-Type", string(format))
 	e := expfmt.NewEncoder(w, format)
 	for _, f := range p.Families() {

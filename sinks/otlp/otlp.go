@@ -50,7 +50,7 @@ const (
 const (
 	interval = 2 * time.Second  // AIPerf's
 	patience = 10 * time.Second // for one message
-	// maxPoints bounds what one message holds, whatever servers answer.
+	// maxSeries bounds what one message holds, whatever servers answer.
 	maxSeries = 2000
 )
 

@@ -292,13 +292,22 @@ func provider(given, address string) string {
 		host = u.Hostname()
 	}
 	for _, p := range [][2]string{
-		{"openai.azure.com", "azure.ai.openai"}, {
+		{"openai.azure.com", "azure.ai.openai"},
+		{
 			"inference.ai.azure.com", "azure.ai.inference",
-		}, {"openai.com", "openai"}, {"anthropic.com", "anthropic"},
-		{"amazonaws.com", "aws.bedrock"}, {
+		},
+		{"openai.com", "openai"},
+		{"anthropic.com", "anthropic"},
+		{"amazonaws.com", "aws.bedrock"},
+		{
 			"googleapis.com", "gcp.vertex_ai",
-		}, {"mistral.ai", "mistral_ai"}, {"groq.com", "groq"}, {"deepseek.com", "deepseek"},
-		{"perplexity.ai", "perplexity"}, {"x.ai", "x_ai"}, {"cohere.com", "cohere"},
+		},
+		{"mistral.ai", "mistral_ai"},
+		{"groq.com", "groq"},
+		{"deepseek.com", "deepseek"},
+		{"perplexity.ai", "perplexity"},
+		{"x.ai", "x_ai"},
+		{"cohere.com", "cohere"},
 	} {
 		if host == p[0] || strings.HasSuffix(host, "."+p[0]) {
 			return p[1]
