@@ -81,7 +81,7 @@ func TestCapQueues(t *testing.T) {
 	}
 }
 
-// A client that stands still is no queue of the server's (issue 20). What was due
+// A client that stands still is no queue of the server's. What was due
 // meanwhile, and what waits for slots behind it, was admitted when a client that never
 // stands still would have sent it; the rest is our lateness.
 func TestPauseIsNoAdmissionWait(t *testing.T) {
@@ -140,7 +140,7 @@ func TestCapSkips(t *testing.T) {
 }
 
 // A client that stands still skips for want of slots what a punctual one sends: that is no
-// work of the cap (issue 20).
+// work of the cap.
 func TestPauseIsNoSkipOfTheCap(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

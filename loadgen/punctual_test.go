@@ -16,7 +16,7 @@ import (
 var pausesDrawn = flag.Int("pauses", 60, "runs that TestAdmittedIsExact draws")
 
 // A connection that takes time to open is no lateness of the client's, with slots to wait
-// for or without; what the client takes after that is (issue 20).
+// for or without; what the client takes after that is.
 func TestDiallingIsNotLate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -51,7 +51,7 @@ func TestDiallingIsNotLate(t *testing.T) {
 // With pauses of the client at random, requests are admitted when they are in the same
 // run without any pause: answers shorter and longer than the pauses, one slot to 64,
 // loads of 30 to 130 %, every kind of limit, connections that are kept and that are opened
-// for each request (issue 20). All times are whole milliseconds, so that no lateness is below what is handed on.
+// for each request. All times are whole milliseconds, so that no lateness is below what is handed on.
 func TestAdmittedIsExact(t *testing.T) {
 	t.Parallel()
 	requests, wrong, late, queued := 0, 0, 0, 0

@@ -66,7 +66,7 @@ func TestDoubtsAreOrderedByEffect(t *testing.T) {
 }
 
 // Over the trials of a cell the mean of the backlogs decides: one run of three that
-// ended with a queue by chance made the whole plan DEGRADED (issue 20).
+// ended with a queue by chance made the whole plan DEGRADED.
 func TestBacklogOfOneRunIsNotThatOfThePlan(t *testing.T) {
 	t.Parallel()
 	limit := 0.1
@@ -100,7 +100,7 @@ func TestBacklogOfOneRunIsNotThatOfThePlan(t *testing.T) {
 }
 
 // A finding over the plan marks the numbers of the cells that it touches, as one of a
-// run does: they are in no ranking (issue 20).
+// run does: they are in no ranking.
 func TestPlanFindingsMarkNumbers(t *testing.T) {
 	t.Parallel()
 	const trials = 5

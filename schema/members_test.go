@@ -95,7 +95,7 @@ sweep: {parameters: {endpoint.extra: [{z: 1.0, a: null}, {z: 1, a: 2}]}}
 	}
 }
 
-// A value that could not be read is told once, and not what templates make of it (issue 20).
+// A value that could not be read is told once, and not what templates make of it.
 func TestNothingFollowsFromWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, variables, concurrency, want string }{

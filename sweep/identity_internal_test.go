@@ -7,7 +7,7 @@ import (
 )
 
 // Numbers have one spelling, but for those of extra inputs: these are sent as they are
-// spelled, so that 1.0 and 1 are two cells (issue 20).
+// spelled, so that 1.0 and 1 are two cells.
 func TestExtraInputsKeepTheirSpelling(t *testing.T) {
 	t.Parallel()
 	ids := map[string]string{}

@@ -150,7 +150,7 @@ func TestSteadyRatesCountParts(t *testing.T) {
 
 // What was cancelled as the experiment asked is neither a success nor an error: it is
 // in no error rate and in no share of good requests. AIPerf counts it as an error, and
-// its files do (issue 20).
+// its files do.
 func TestCancelledIsNoError(t *testing.T) {
 	t.Parallel()
 	c := metrics.NewCollector(metrics.Options{

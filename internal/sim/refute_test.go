@@ -343,7 +343,7 @@ func saysOverload(rep *runner.RunReport) bool {
 }
 
 // Runs of random servers, loads and faults, with clients that stand still at times: what
-// a run says without a doubt is what the server's log says (issue 20).
+// a run says without a doubt is what the server's log says.
 func TestSentencesHold(t *testing.T) {
 	t.Parallel()
 	if raced {

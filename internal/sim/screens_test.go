@@ -40,7 +40,7 @@ func short(t *testing.T, screen string, lines, width int) {
 	}
 }
 
-// The result of a plan fits a terminal, with the answer in its first line (issue 22):
+// The result of a plan fits a terminal, with the answer in its first line:
 // quick start 20 lines, one run 16, a comparison of two results 14, a matrix of 18 cells
 // with limits and a gate that is missed 30.
 func TestScreensAreShort(t *testing.T) {

@@ -179,7 +179,7 @@ func (q queue) behind(name string, runs int) (fired, short int) {
 // TestBacklogFindsOverload: an open loop of 1,000 requests at 130 % of what the
 // server can do is found by one run in at least 95 of 100, one at 90 % is taken for
 // one in at most 3 of 100, whatever the number of servers and the spread of the
-// service (issue 20: the trend test found 130 % in none of 32).
+// service (the trend test found 130 % in none of 32).
 func TestBacklogFindsOverload(t *testing.T) {
 	t.Parallel()
 	runs := *backlogRuns
@@ -244,7 +244,7 @@ func TestBacklogOfOtherQueues(t *testing.T) {
 
 // A run of 300 requests at 70 % of 64 servers with heavy tails holds as many
 // requests at its end as 70 % explains; the median of the answers does not say so,
-// and 1 in 4 such runs was taken for overload (issue 20).
+// and 1 in 4 such runs was taken for overload.
 func TestBacklogOfShortRuns(t *testing.T) {
 	t.Parallel()
 	runs := 5 * *backlogRuns

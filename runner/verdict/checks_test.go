@@ -623,7 +623,7 @@ func TestOwnLimits(t *testing.T) {
 }
 
 // Opening a connection is no lateness and no turnaround, and the run tells what it costs;
-// what is late beside it is found (issue 20).
+// what is late beside it is found.
 func TestConnectingIsNotLate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -671,7 +671,7 @@ func TestConnectingIsNotLate(t *testing.T) {
 }
 
 // A client that stood still in a closed loop of few requests marks the rates, and moves no
-// verdict (issue 20).
+// verdict.
 func TestFewRequestsAreMarked(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -780,7 +780,7 @@ func TestCacheIsToldByItsEffect(t *testing.T) {
 }
 
 // The prompt of the turn before and its answer are in the cache of any server that has
-// one: they are no finding, and what a server took beyond them is (issue 20).
+// one: they are no finding, and what a server took beyond them is.
 func TestHistoryExplainsCacheHits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -1073,7 +1073,7 @@ func TestMissedSLOsAreCounted(t *testing.T) {
 }
 
 // TestAdmissionWaitTaints: a cap changes what the server had to do, so it touches
-// every share of the requests and every latency from sending (issue 20).
+// every share of the requests and every latency from sending.
 func TestAdmissionWaitTaints(t *testing.T) {
 	t.Parallel()
 	w := clean()

@@ -35,7 +35,7 @@ func drifts(name string, plans, cells, trials int, shared, own, change float64) 
 }
 
 // TestDriftByTrial: with 24 cells that share their trials a drift is found in at
-// most 2 of 100 plans without any (issue 20: in 26 of 100 at 12 cells), and one of
+// most 2 of 100 plans without any (in 26 of 100 at 12 cells), and one of
 // a tenth in plans that can show it.
 func TestDriftByTrial(t *testing.T) {
 	t.Parallel()

@@ -117,7 +117,7 @@ func TestLateSendingOfFewRequests(t *testing.T) {
 
 // A percentile that is wrong touches itself and those next to it, and leaves the
 // others: late sending of one request in twenty is no harm to a median, and whole
-// answers in one read none to the time to first token (issue 20).
+// answers in one read none to the time to first token.
 func TestSinglePercentilesAreTouched(t *testing.T) {
 	t.Parallel()
 	late := clean()

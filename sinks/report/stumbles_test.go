@@ -19,7 +19,7 @@ import (
 )
 
 // Where most requests failed that is said first, whatever else is found, and no
-// percentile of the few others stands there (issue 22).
+// percentile of the few others stands there.
 func TestMostRequestsFailed(t *testing.T) {
 	t.Parallel()
 	r := &Report{
@@ -62,7 +62,7 @@ func TestMostRequestsFailed(t *testing.T) {
 }
 
 // The counts of the sentences on gates and limits add up to the gates and cells, for any
-// outcomes, and the cells that missed a limit are named (issue 22).
+// outcomes, and the cells that missed a limit are named.
 func TestEveryGateAndCellIsCounted(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(22, 4))
@@ -124,7 +124,7 @@ func TestEveryGateAndCellIsCounted(t *testing.T) {
 func digit(n int) string { return string(rune('0' + n)) }
 
 // A percentile is certain, and asks for as many requests, in one way: a screen never calls
-// certain what a plan or a comparison calls uncertain (issue 22).
+// certain what a plan or a comparison calls uncertain.
 func TestOneNumberOfRequests(t *testing.T) {
 	t.Parallel()
 	for _, stat := range shownPercentiles {
@@ -143,7 +143,7 @@ func TestOneNumberOfRequests(t *testing.T) {
 }
 
 // What a number is called in a sentence is what it is in the table, with an interval and
-// without (issue 22).
+// without.
 func TestNumbersRoundAlike(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(22, 2))
@@ -160,7 +160,7 @@ func estimated(mean, half float64) stats.Estimate {
 	return stats.Estimate{Mean: mean, Low: mean - half, High: mean + half, N: 5}
 }
 
-// A search that was stopped before its first run ended has no table (issue 22).
+// A search that was stopped before its first run ended has no table.
 func TestSearchWithoutALoad(t *testing.T) {
 	t.Parallel()
 	var s sheet
@@ -171,7 +171,7 @@ func TestSearchWithoutALoad(t *testing.T) {
 }
 
 // However much is in doubt, missed or not decided, the screen of a comparison over four
-// workloads has twenty lines, and names the first finding and what to type (issue 22).
+// workloads has twenty lines, and names the first finding and what to type.
 func TestABusyMachinesScreenIsFolded(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(22, 5))
@@ -257,7 +257,7 @@ func crowded(t *testing.T, rng *rand.Rand, checks []string, sets ...string) *Rep
 }
 
 // A matrix of eighteen cells has thirty lines, and each gate that is missed is named with
-// its value, however much is in doubt (issue 22).
+// its value, however much is in doubt.
 func TestABusyMachinesMatrixIsFolded(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(22, 6))

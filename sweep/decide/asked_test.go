@@ -89,7 +89,7 @@ func TestWhatWasNotAskedForSpoilsNothing(t *testing.T) {
 
 // A load that the server does not keep up with is never best, and leaves no doubt
 // about which is: at 146 % the highest throughput was called best, with every check
-// passed (issue 20). Over trials the mean of the backlogs decides.
+// passed. Over trials the mean of the backlogs decides.
 func TestAnOverloadedCellIsNotBest(t *testing.T) {
 	t.Parallel()
 	p := expand(t, loads(3))
