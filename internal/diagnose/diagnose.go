@@ -75,15 +75,16 @@ type Clue struct {
 }
 
 // Step is the way from one load to the next: by how much a request takes longer, and
-// where.
+// where. The four parts add up to the whole.
 type Step struct {
 	From       string   `json:"from"` // cells
 	To         string   `json:"to"`
 	Sentence   string   `json:"sentence"`
-	Latency    float64  `json:"latency_ms"`    // how much longer a request takes
+	Latency    float64  `json:"latency_ms"`    // how much longer a request takes, mean of the whole run
 	Queue      *float64 `json:"queue_ms"`      // of that, in the server's queue; nil: not known
 	Prefill    *float64 `json:"prefill_ms"`    // reading prompts
 	Decode     *float64 `json:"decode_ms"`     // making tokens
+	Elsewhere  *float64 `json:"elsewhere_ms"`  // what is left: latency_ms less the three
 	Throughput float64  `json:"throughput_by"` // factor on the requests served each second
 }
 

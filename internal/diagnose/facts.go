@@ -166,14 +166,14 @@ func Facts() []Fact {
 			},
 		},
 		{
-			"gain", "factor", "growth of throughput with the load since the next lower one: ln(throughput ratio) / ln(load ratio); 1 is proportional",
+			"gain", "exponent", "growth of throughput with the load since the next lower one: ln(throughput ratio) / ln(load ratio); 1 is proportional",
 			needsLoads, func(f *facts) float64 { return gain(f.lower, f) },
 		},
 		{
-			"gain_next", "factor", "the same to the next higher load", needsLoads,
+			"gain_next", "exponent", "the same to the next higher load", needsLoads,
 			func(f *facts) float64 { return gain(f, f.higher) },
 		},
-		{"gain_last", "factor", "gain at the highest load", needsLoads, func(f *facts) float64 {
+		{"gain_last", "exponent", "gain at the highest load", needsLoads, func(f *facts) float64 {
 			if f.higher != nil {
 				return math.NaN()
 			}
@@ -353,12 +353,17 @@ func (f *facts) outside() float64 {
 		if t.whole != nil {
 			t = t.whole
 		}
-		n := t.says("ttft", "count")
-		if own := t.own(); t.pages > 1 || !(n >= least) || math.Abs(n-own) > 0.05*own+1 {
+		if !t.same("ttft") {
 			return math.NaN()
 		}
 		return t.of(metrics.TimeToFirstToken) - t.each("ttft")
 	})
+}
+
+// same reports whether a histogram of the server is of the client's requests.
+func (t *trial) same(word string) bool {
+	n, own := t.says(word, "count"), t.own()
+	return t.pages == 1 && n >= least && math.Abs(n-own) <= 0.05*own+1
 }
 
 // own is how many requests the run had answered, or not.
@@ -366,13 +371,13 @@ func (t *trial) own() float64 {
 	return t.of(metrics.RequestCount) + zero(t.of(metrics.ErrorRequestCount)) + zero(t.of(metrics.CutRequestCount))
 }
 
-func (f *facts) prefill() float64 {
-	return f.mean(func(t *trial) float64 {
-		if v := t.each("prefill_time"); !math.IsNaN(v) {
-			return v
-		}
-		return t.each("ttft") - t.each("queue_time")
-	})
+func (f *facts) prefill() float64 { return f.mean((*trial).prefill) }
+
+func (t *trial) prefill() float64 {
+	if v := t.each("prefill_time"); !math.IsNaN(v) {
+		return v
+	}
+	return t.each("ttft") - t.each("queue_time")
 }
 
 func (f *facts) itl() float64 {
@@ -454,6 +459,13 @@ func (f *facts) told(name string) string {
 		return words.Millis(v)
 	case "factor":
 		return short(v) + "×"
+	case "exponent":
+		from, to := f.lower, f
+		if name == "gain_next" {
+			from, to = f, f.higher
+		}
+		return fmt.Sprintf("%s (%s× the throughput at %s× the load)", short(v), short(to.get("rate")/from.get("rate")),
+			short(to.cell.Load/from.cell.Load))
 	case "":
 		if v > 0 {
 			return "yes"

@@ -29,7 +29,7 @@ func (b Bound) told(unit string) string {
 			return b.Fact
 		}
 		return "not " + b.Fact
-	case "factor":
+	case "factor", "exponent":
 	default:
 		limit += " " + unit
 	}

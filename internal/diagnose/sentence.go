@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
 )
 
@@ -135,6 +136,36 @@ func (r *Report) counted() string {
 	return sentence(text)
 }
 
+// parts are the means of a request's time, in ms: of the client, and of that the server's.
+type parts struct{ latency, queue, prefill, decode float64 }
+
+// spent is over the whole run, at whose ends nothing is in flight, so that the client's
+// mean and the server's are of the same requests and add up. Where the server counted
+// others, its parts are not known.
+func (f *facts) spent() parts {
+	over := func(of func(*trial) float64) float64 {
+		return f.mean(func(t *trial) float64 {
+			if t.whole != nil {
+				t = t.whole
+			}
+			return of(t)
+		})
+	}
+	server := func(of func(*trial) float64) float64 {
+		return over(func(t *trial) float64 {
+			if !t.same("queue_time") {
+				return math.NaN()
+			}
+			return of(t)
+		})
+	}
+	return parts{
+		over(func(t *trial) float64 { return t.of(metrics.RequestLatency) }),
+		server(func(t *trial) float64 { return t.each("queue_time") }), server((*trial).prefill),
+		server(func(t *trial) float64 { return t.each("decode_time") }),
+	}
+}
+
 // stepsOf are the ways from one load to the next.
 func stepsOf(all []*facts) []Step {
 	out := []Step{}
@@ -143,42 +174,60 @@ func stepsOf(all []*facts) []Step {
 		if g == nil {
 			continue
 		}
-		more := func(name string) float64 { return g.get(name) - f.get(name) }
+		a, b := f.spent(), g.spent()
 		s := Step{
-			From: f.cell.Label, To: g.cell.Label, Latency: more("latency_ms"),
+			From: f.cell.Label, To: g.cell.Label, Latency: b.latency - a.latency,
 			Throughput: g.get("rate") / f.get("rate"),
-			Queue:      known(more("queue_ms")), Prefill: known(more("prefill_ms")), Decode: known(more("decode_ms")),
+		}
+		if queue, prefill, decode := b.queue-a.queue, b.prefill-a.prefill, b.decode-a.decode; known(
+			queue+prefill+decode) != nil {
+			s.Queue, s.Prefill, s.Decode = &queue, &prefill, &decode
+			s.Elsewhere = known(s.Latency - queue - prefill - decode)
 		}
 		if math.IsNaN(s.Latency) || math.IsNaN(s.Throughput) || math.IsInf(s.Throughput, 0) {
 			continue
 		}
-		s.Sentence = sentence(s.says())
+		s.Sentence = sentence(s.says(a.latency))
 		out = append(out, s)
 	}
 	return out
 }
 
-// says names the largest part of a growth that matters.
-func (s *Step) says() string {
-	text := fmt.Sprintf("from %s to %s throughput changes by the factor %s, and a request takes %s ", s.From, s.To,
-		short(s.Throughput), words.Millis(math.Abs(s.Latency)))
-	if s.Latency < 0 {
-		return text + "less"
-	}
-	text += "more"
-	if s.Queue == nil || s.Prefill == nil || s.Decode == nil || s.Latency == 0 {
-		return text
-	}
-	return text + fmt.Sprintf(": %s in the queue, %s reading the prompt, %s making tokens",
-		signed(*s.Queue), signed(*s.Prefill), signed(*s.Decode))
-}
+// alike is the share of a latency below which a change is not worth taking apart.
+const alike = 0.01
 
-func signed(ms float64) string {
-	if math.Abs(ms) < 1e-3 { // below the resolution of a stamp
-		return "0"
+// says takes a growth apart: the parts and what is left of it have one unit and as many
+// decimals, so that what is printed adds up. before is the latency that grew.
+func (s *Step) says(before float64) string {
+	text := fmt.Sprintf("from %s to %s throughput changes by the factor %s, and a request takes ", s.From, s.To,
+		short(s.Throughput))
+	if math.Abs(s.Latency) < alike*before {
+		return text + "as long, within 1 %"
 	}
-	if ms < 0 {
-		return "−" + words.Millis(-ms)
+	if s.Latency < 0 {
+		return text + words.Millis(-s.Latency) + " less on average"
 	}
-	return "+" + words.Millis(ms)
+	if s.Elsewhere == nil {
+		return text + words.Millis(s.Latency) + " more on average"
+	}
+	unit, factor := "ms", 1.0
+	if s.Latency < 1 {
+		unit, factor = "µs", 1e3
+	}
+	decimals := max(0, 2-int(math.Floor(math.Log10(s.Latency*factor))))
+	scale := math.Pow10(decimals)
+	rounded := func(ms float64) float64 { return math.Round(ms * factor * scale) }
+	say := func(v float64) string {
+		switch {
+		case v == 0:
+			return "0"
+		case v < 0:
+			return fmt.Sprintf("−%.*f", decimals, -v/scale)
+		}
+		return fmt.Sprintf("+%.*f", decimals, v/scale)
+	}
+	all, queue, prefill, decode := rounded(s.Latency), rounded(*s.Queue), rounded(*s.Prefill), rounded(*s.Decode)
+	return text + fmt.Sprintf("%.*f %s more on average: %s in the queue, %s reading the prompt, %s making tokens, "+
+		"%s elsewhere (network, server's front end, client)", decimals, all/scale, unit, say(queue), say(prefill),
+		say(decode), say(all-queue-prefill-decode))
 }
