@@ -25,8 +25,8 @@ type marks struct {
 
 // sample is so many values of a metric in a run, and how many independent ones they are worth.
 type sample struct {
-	metric   string
-	n, worth float64
+	metric         string
+	n, worth, sent float64 // values, independent ones, and the requests that were sent for them
 }
 
 // few remembers a percentile of too few requests.
@@ -43,7 +43,7 @@ func (m *marks) few(c *decide.CellResult, h metrics.Headline) {
 		return
 	}
 	if m.most == 0 || worth*m.least.n < m.least.worth*n {
-		m.least = sample{metrics.Series(h.Tag, ""), n, worth}
+		m.least = sample{metrics.Series(h.Tag, ""), n, worth, max(n, float64(planned))}
 	}
 	if m.most == 0 {
 		m.fewest = n
@@ -134,7 +134,7 @@ func (m *marks) indicative(short bool) string {
 		return ""
 	}
 	q := percentileOf[m.small[len(m.small)-1]]
-	need := words.Grouped(decide.RequestsFor(q, m.least.worth, m.least.n))
+	need := words.Grouped(decide.RequestsFor(q, m.least.worth, m.least.sent))
 	if short {
 		return words.And(m.small) + ": raise requests to " + need
 	}
@@ -149,7 +149,7 @@ func (m *marks) indicative(short bool) string {
 // alike says why so many requests are asked for: neighbours are alike, so that n of them
 // say as much as fewer independent ones; "" where the plain number is asked for.
 func (s sample) alike(q float64) string {
-	if decide.RequestsFor(q, s.worth, s.n) <= decide.RequestsFor(q, 0, 0) {
+	if decide.RequestsFor(q, s.worth, s.sent) <= decide.RequestsFor(q, 0, 0) {
 		return ""
 	}
 	return fmt.Sprintf(" (neighbours are alike: in %s %s say as much as %.0f independent ones)", s.metric,

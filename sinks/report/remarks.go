@@ -164,8 +164,8 @@ func (c Comparison) few(all bool) string {
 		return ""
 	}
 	r := c.Rows[i]
-	need := decide.RequestsFor(percentileOf[r.Key.Stat], r.Effective, r.Count)
-	of := sample{metrics.Series(r.Key.Tag, ""), r.Count, r.Effective}
+	of := sample{metrics.Series(r.Key.Tag, ""), r.Count, r.Effective, max(r.Count, r.Sent)}
+	need := decide.RequestsFor(percentileOf[r.Key.Stat], of.worth, of.sent)
 	return fmt.Sprintf("%s is uncertain, of %.0f requests a trial: raise requests to %s%s", shortName(r), r.Count,
 		words.Grouped(need), of.alike(percentileOf[r.Key.Stat]))
 }

@@ -128,7 +128,11 @@ func (r *Report) certainty() (said, try string) {
 	if !r.Taints.Of(metrics.RequestLatency, "p99").None() {
 		return said, "" // the finding comes first: more requests would not cure it
 	}
-	need := decide.RequestsFor(0.99, latency.NEff, float64(latency.Count))
+	of := sample{
+		metrics.Series(latency.Tag, ""), float64(latency.Count), latency.NEff,
+		max(float64(latency.Count), float64(r.Requests.In(record.WasSent))),
+	}
+	need := decide.RequestsFor(0.99, of.worth, of.sent)
 	span := ""
 	if timed {
 		span = words.Span(time.Duration(need / float64(n) * d.Avg * 1e9))
@@ -143,7 +147,7 @@ func (r *Report) certainty() (said, try string) {
 		try = fmt.Sprintf("--benchmark-duration %.0f for a certain p99", math.Ceil(need/float64(n)*d.Avg))
 	}
 	if r.folded == 0 { // why so many is not to be seen
-		try += sample{metrics.Series(latency.Tag, ""), float64(latency.Count), latency.NEff}.alike(0.99)
+		try += of.alike(0.99)
 	}
 	return said, try
 }

@@ -21,20 +21,24 @@ func certainBy(judged string, q, worth float64) bool {
 	return (judged == sweep.Percentiles[0].Stat || q <= most) && stats.Certified(q, worth)
 }
 
-// RequestsFor is how many requests make quantile q certain: what a plan needs, and more
-// where n values are worth less.
+// RequestsFor is how many requests make quantile q certain: what a plan needs; and where
+// neighbours are alike, so that the values of n requests are worth less, as many more.
+// How much they are worth is an estimate, which the next run does not repeat: the number
+// of a plan, which is above the Floor, leaves room for that, and so does its multiple. n
+// are the requests that were sent, which are more than the values where a window or a
+// failure leaves some out.
 func RequestsFor(q, worth, n float64) float64 {
-	plan := sweep.Percentiles[0].Requests
+	plan := float64(sweep.Percentiles[0].Requests)
 	for _, p := range sweep.Percentiles {
 		if most, _ := quantileOf(p.Stat); q <= most {
-			plan = p.Requests
+			plan = float64(p.Requests)
 		}
 	}
-	need := float64(stats.Floor(q))
-	if worth > 0 && worth < n { // neighbours are alike: rounded up to two digits
-		need *= n / worth
-		digits := math.Pow10(int(math.Log10(need)) - 1)
-		need = math.Ceil(need/digits) * digits
+	plan = max(plan, float64(stats.Floor(q)))
+	if !(worth > 0 && worth < n) || float64(stats.Floor(q))*n/worth <= plan {
+		return plan
 	}
-	return max(float64(plan), need)
+	need := plan * n / worth
+	digits := math.Pow10(int(math.Log10(need)) - 1) // rounded up to two
+	return math.Ceil(need/digits) * digits
 }

@@ -118,8 +118,9 @@ type Row struct {
 	Trials                   Trials  // how many would show that nothing changed, if nothing did; of an UNDECIDED row
 	// the values of a percentile in a run, and what they are worth: the smallest of any run; 0 for others
 	Count, Effective float64
-	Note             string // why there is no number, "" otherwise
-	Undecidable      bool   // an UNDECIDED row that more trials do not decide: Note says why
+	Sent             float64 // the most requests that a run sent for them; 0 where that is not known
+	Note             string  // why there is no number, "" otherwise
+	Undecidable      bool    // an UNDECIDED row that more trials do not decide: Note says why
 
 	judged string // the percentile that both arms are judged by
 }

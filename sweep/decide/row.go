@@ -145,6 +145,7 @@ func (d *duel) row(k Key, t Terms, level float64, primary bool) Row {
 	if _, tail := quantileOf(k.Stat); tail {
 		r.Count, r.Effective = min(d.base.Least(k.Tag), d.candidate.Least(k.Tag)),
 			min(d.base.Effective(k.Tag), d.candidate.Effective(k.Tag))
+		r.Sent = max(d.base.sent(), d.candidate.sent())
 	}
 	diff := stats.OneSample(p.d)
 	if !d.paired {
@@ -243,6 +244,21 @@ func quantileOf(stat string) (q float64, ok bool) {
 func (r Row) Few() bool {
 	q, ok := quantileOf(r.Key.Stat)
 	return ok && r.Count > 0 && !certainBy(cmp.Or(r.judged, sweep.Percentile(int64(r.Count))), q, r.Effective)
+}
+
+// sent is the most requests that a run sent: answered, failed or cut short.
+func (e Estimates) sent() float64 {
+	most := 0.0
+	for _, o := range e.runs {
+		n := 0.0
+		for _, tag := range []string{metrics.RequestCount, metrics.ErrorRequestCount, metrics.CutRequestCount} {
+			if st, ok := o.stat(Full, tag); ok {
+				n += st.Avg
+			}
+		}
+		most = max(most, n)
+	}
+	return most
 }
 
 // Least is the smallest number of values that a metric has in a run, 0 where there is none.
