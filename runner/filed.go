@@ -16,6 +16,7 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/resultdir"
+	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks/mlflow"
@@ -28,11 +29,18 @@ const filing = 10 * time.Minute
 // file files the results of a plan with MLflow: one run, or one for the plan and those of
 // its trials nested in it. What goes wrong is told, and changes no result.
 func (r *runner) file(hard context.Context, o *outlets) {
-	if o.mlflow == nil {
+	uri := o.bench.MLflow.TrackingURI
+	if uri == "" {
 		return
 	}
 	ctx, stop := context.WithTimeout(hard, filing)
 	defer stop()
+	if o.mlflow == nil { // it was not there before the load
+		if err := o.openMLflow(ctx); err != nil {
+			r.opt.say(fmt.Sprintf("MLflow: nothing is filed with %s: %s", secret.URL(uri), r.hide.Text(diag.Line(err))))
+			return
+		}
+	}
 	whole := r.filedPlan(o)
 	runs := r.filedRuns()
 	if len(r.result.Outcomes) == 1 && len(runs) == 1 && !r.plan.Several() { // one run is all there is

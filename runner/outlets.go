@@ -63,16 +63,22 @@ func openOutlets(ctx context.Context, plan *sweep.Plan, opt *Options) (*outlets,
 		}
 	}
 	if c := &b.MLflow; c.TrackingURI != "" {
-		var err error
-		if o.mlflow, err = mlflow.Open(ctx, c.TrackingURI, c.Experiment); err != nil {
-			opt.say(
-				fmt.Sprintf(
-					"MLflow: nothing is filed with %s: %s", secret.URL(c.TrackingURI), o.hide.Text(diag.Line(err)),
-				),
-			)
+		if err := o.openMLflow(ctx); err != nil {
+			opt.say(fmt.Sprintf("MLflow: %s cannot be filed with: %s; it is tried again when the results are there",
+				secret.URL(c.TrackingURI), o.hide.Text(diag.Line(err))))
 		}
 	}
 	return o, nil
+}
+
+// openMLflow finds the server that results are filed with.
+func (o *outlets) openMLflow(ctx context.Context) (err error) {
+	c := &o.bench.MLflow
+	o.mlflow, err = mlflow.Open(ctx, c.TrackingURI, c.Experiment)
+	if err != nil {
+		o.mlflow = nil
+	}
+	return err
 }
 
 // collector is what is sent to a collector, and where.

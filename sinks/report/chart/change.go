@@ -82,6 +82,7 @@ type Change struct {
 	Value, Low, High float64 // NaN for none
 	Margin           float64 // what counts as a difference
 	LargerIsBetter   bool
+	Points           bool // it is one of a share: 0.05 are 5 percentage points
 	Decided          bool // whether it is better or worse was decided elsewhere
 	Better, Worse    bool
 	Hollow           bool
@@ -121,6 +122,9 @@ func forest(list []Change, baseline string) draw.Panel {
 // said is the change with its interval in words.
 func (c *Change) said() string {
 	text := Percent(c.Value)
+	if c.Points {
+		text = strings.Replace(text, " %", " points", 1)
+	}
 	if !math.IsNaN(c.Low) && Percent(c.Low) != Percent(c.High) {
 		text += fmt.Sprintf(" [%s, %s]", strings.TrimSuffix(Percent(c.Low), " %"),
 			strings.TrimSuffix(Percent(c.High), " %"))
