@@ -50,9 +50,13 @@ func (res *Result) Report() *report.Report {
 		if f := rep.Fidelity; f != nil && !res.Plan.Several() { // what a replay is read for comes first
 			r.Notices = append(r.Notices, f.line())
 		}
-		for _, p := range rep.Phases { // a phase that raises its own load is run for this
-			if p.Scale != nil {
+		for _, p := range rep.Phases {
+			switch {
+			case p.Scale == nil:
+			case res.Plan.Several():
 				r.Notices = append(r.Notices, p.Scale.Sentence())
+			default: // what the run was made for
+				r.Raised = append(r.Raised, p.Scale.Sentence())
 			}
 		}
 		for _, w := range rep.Warnings {

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -533,6 +534,14 @@ const (
 	ScalePrefill     = "prefill_concurrency"
 	ScaleRate        = "request_rate"
 )
+
+// Range is the setting and how far it may be raised: "concurrency from 1 to 64"; "" for nil.
+func (a *AdaptiveScale) Range() string {
+	if a == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s from %g to %g", strings.ReplaceAll(a.Control.Variable, "_", " "), a.Control.Min, a.Control.Max)
+}
 
 // Whole tells whether the setting is a count.
 func (a *AdaptiveScale) Whole() bool { return a.Control.Variable != ScaleRate }

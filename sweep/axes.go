@@ -33,12 +33,24 @@ var knownAxes = [...]KnownAxis{
 	{
 		Name: "concurrency", Short: "conc", Unit: "requests", Label: "concurrency (requests)",
 		Load: true, Place: 1, Whole: true, Always: true,
-		Of: func(b *schema.Benchmark) any { return some(int64(measuredPhase(b).Concurrency)) },
+		Of: func(b *schema.Benchmark) any {
+			p := measuredPhase(b)
+			if p.Scales(schema.ScaleConcurrency) != nil {
+				return nil // it has no one value
+			}
+			return some(int64(p.Concurrency))
+		},
 	},
 	{
 		Name: "request_rate", Setting: "rate", Short: "rate", Unit: "requests/s", Label: "request rate (1/s)",
 		Load: true, Place: 2, Always: true,
-		Of: func(b *schema.Benchmark) any { return some(measuredPhase(b).Rate) },
+		Of: func(b *schema.Benchmark) any {
+			p := measuredPhase(b)
+			if p.Scales(schema.ScaleRate) != nil {
+				return nil
+			}
+			return some(p.Rate)
+		},
 	},
 	{
 		Name: "isl", Unit: "tokens", Place: -2, Work: true, Whole: true, Always: true,

@@ -142,12 +142,18 @@ func boundPhase(f *schema.Phase) PhaseBound {
 	if m.BySetting() {
 		out.Reason = "a " + m.Name + " is given"
 	}
+	if a := f.AdaptiveScale; a != nil {
+		out.Mode += ", raises " + a.Range() + " until a limit breaks"
+	}
 	plan := m.Plan(f)
 	out.Requests, out.MaxRequests, out.AtLeast = plan.Requests, plan.Requests, plan.AtLeast
 	if n := len(plan.Stops); n > 0 {
 		if out.Stop = plan.Stops[0]; n > 1 {
 			out.Stop += " or " + plan.Stops[n-1]
 		}
+	}
+	if f.AdaptiveScale != nil { // it ends when a value has held
+		out.Stop, out.AtLeast = out.Stop+" at the latest", 0
 	}
 	return out
 }

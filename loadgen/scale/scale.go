@@ -330,7 +330,7 @@ func (r *Report) Sentence() string {
 	default:
 		s += fmt.Sprintf("; %g missed them", *r.FirstFailing)
 	}
-	return s + ". All other figures are of all these loads together"
+	return s
 }
 
 // Report is what was decided until the phase ended. A phase that something else ended

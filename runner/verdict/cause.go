@@ -27,7 +27,7 @@ var causes = []Check{
 			}
 			return []Reading{{
 				Value: v, Warn: 0.7, Fail: 0.9,
-				Detail: fmt.Sprintf("the client used %s of %s",
+				Detail: fmt.Sprintf("the client used %s of %s in its busiest second",
 					words.Percent(v), words.Count(int64(e.Host.Cores), "core")),
 				Try: "fewer streams per machine, a larger machine, or tables.chunks: false",
 			}}

@@ -853,7 +853,7 @@ func TestWordsOfCleanChecks(t *testing.T) {
 	w := clean()
 	for check, want := range map[string]string{
 		"concurrency_held": "99.0 % of the requested concurrency was in flight on average",
-		"client_cpu":       "the client used 10.0 % of 2 cores",
+		"client_cpu":       "the client used 10.0 % of 2 cores in its busiest second",
 		"coalesced":        "0 % of the chunks arrived together with another: times between single chunks are uncertain, ITL per request holds",
 		"errors":           "0 of 200 requests failed",
 		"sink":             "0 records lost",

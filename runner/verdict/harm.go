@@ -479,8 +479,8 @@ func littlesLaw(p *PhaseEvidence) (Reading, bool) {
 	v := math.Abs(by-p.residence) / by
 	return Reading{
 		Value: v, Warn: harmDoubted, Fail: harmShown,
-		Detail: fmt.Sprintf("the engine and the records differ by %s in the time in flight, a bug of this program",
-			words.Percent(v)),
+		Detail: fmt.Sprintf("the engine and the records differ by %s in the time in flight%s", words.Percent(v),
+			map[bool]string{true: ", a bug of this program"}[v > harmDoubted]),
 		Try: "report it as a bug",
 	}, true
 }

@@ -30,6 +30,7 @@ type Report struct {
 	Results    *decide.Results
 	Search     *search.Answer  // of a plan that searches, nil for a matrix
 	Adaptive   *source.Adapted // of an adaptive search, nil for any other plan
+	Raised     []string        // what phases found that raised their own load, of a single run
 	Verdict    validity.Verdict
 	Doubts     []Doubt                   // checks that are not clean, worst first
 	Touched    map[string]validity.Level // by them: metrics, or single statistics of them ("inter_token_latency.p90")

@@ -105,6 +105,11 @@ func (r *Report) about() string {
 			parts = append(parts, strings.ReplaceAll(a.Name, "_", " ")+" "+fmt.Sprint(v))
 		}
 	}
+	for i := range b.Phases {
+		if s := b.Phases[i].AdaptiveScale.Range(); s != "" {
+			parts = append(parts, s)
+		}
+	}
 	if s := r.lengths(); s != "" {
 		parts = append(parts, s)
 	}

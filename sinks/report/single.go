@@ -45,6 +45,12 @@ const (
 // headOfOne is the verdict on a run with how far its numbers can be relied on.
 func (r *Report) headOfOne(s *sheet) {
 	said, try := r.certainty()
+	if len(r.Raised) > 0 { // they are the answer; figures are of several loads, of which more would say no more
+		for _, line := range r.Raised {
+			s.wrapped("", line)
+		}
+		said, try = "the figures below are of all its loads together", ""
+	}
 	switch {
 	case r.Verdict == validity.Valid && try == "":
 		s.wrapped("", "VALID: "+said)
