@@ -199,17 +199,17 @@ func (h helpText) word(c command, word string) error {
 		}
 		found = true
 	}
-	for _, k := range explained() {
-		entries, err := k.Explain(name)
-		if err != nil {
-			continue
-		}
+	explain := func(k glossary.Kind) {
+		entries, _ := k.Explain(name) // none where the word is of another kind
 		for _, entry := range entries {
 			part()
 			for _, l := range entry {
 				h.two("  "+l.Label, l.Text, 15)
 			}
 		}
+	}
+	for _, k := range explained() {
+		explain(k)
 	}
 	for _, t := range topics() {
 		if t.Name == name && c.settings {
@@ -235,6 +235,9 @@ func (h helpText) word(c command, word string) error {
 	}
 	for _, o := range options {
 		h.option(o, "")
+	}
+	if k, ok := glossary.Find("setting"); ok && !found { // one that has no flag
+		explain(k)
 	}
 	if found {
 		return nil

@@ -309,6 +309,9 @@ func setting(name string) ([][]Line, error) {
 	if len(parts) > 1 {
 		found = narrowed(found, strings.TrimPrefix(strings.Join(parts, "."), "benchmark."))
 	}
+	if block := membersOf(all, name); len(found) == 0 && block != nil {
+		return [][]Line{block}, nil
+	}
 	if len(found) == 0 {
 		return nil, unknown("setting", name, suggest.Nearest(strings.TrimLeft(name, "-"), settingNames()))
 	}
@@ -319,6 +322,13 @@ func setting(name string) ([][]Line, error) {
 			where = s.Object
 		}
 		lines := []Line{{s.Key, plain(s.Doc)}, {"belongs to", where}, {"takes", plain(s.Type)}}
+		for _, object := range link.FindAllStringSubmatch(s.Type, -1) {
+			if members := membersOf(all, object[1]); members != nil {
+				lines = append(lines, Line{
+					"its settings", "aiperf explain setting " + object[1] + ": " + keysOf(members[1:]),
+				})
+			}
+		}
 		if s.Default != "" {
 			lines = append(lines, Line{"default", s.Default})
 		}
@@ -328,6 +338,33 @@ func setting(name string) ([][]Line, error) {
 		out = append(out, lines)
 	}
 	return out, nil
+}
+
+// membersOf are the settings of an object of the experiment, each with its sentence; nil
+// where none is called so.
+func membersOf(all []docgen.Setting, object string) (lines []Line) {
+	for _, s := range all {
+		if s.Object != "" && strings.EqualFold(s.Object, object) {
+			if lines == nil {
+				lines = []Line{{s.Object, "an object of these settings:"}}
+			}
+			text := plain(s.Doc)
+			if s.Default != "" {
+				text += " (" + s.Default + ")"
+			}
+			lines = append(lines, Line{s.Key, text})
+		}
+	}
+	return lines
+}
+
+// keysOf are the names of settings, one after another.
+func keysOf(lines []Line) string {
+	names := make([]string, len(lines))
+	for i, l := range lines {
+		names[i] = l.Label
+	}
+	return strings.Join(names, ", ")
 }
 
 // link is one of Markdown.

@@ -94,3 +94,30 @@ func hint(err error) string {
 	}
 	return ""
 }
+
+// A setting that takes an object names its settings, and the object's name lists them.
+func TestSettingsOfAnObject(t *testing.T) {
+	t.Parallel()
+	kind, ok := Find("setting")
+	if !ok {
+		t.Fatal("no kind setting")
+	}
+	for name, want := range map[string]string{
+		"adaptive_scale": "aiperf explain setting AdaptiveScale: assessment_period, control",
+		"AdaptiveScale":  "A window goes on until so many requests have completed. (1)",
+		"scalecontrol":   "The largest value. (required)",
+	} {
+		entries, err := kind.Explain(name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		found := false
+		for _, l := range entries[0] {
+			found = found || strings.HasPrefix(l.Text, want)
+		}
+		if !found {
+			t.Errorf("%s: no %q in %v", name, want, entries)
+		}
+	}
+}
