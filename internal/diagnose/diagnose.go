@@ -37,7 +37,8 @@ type Cell struct {
 
 // Report is what is said of all cells.
 type Report struct {
-	Schema   string   `json:"schema"` // aiperf.diagnosis/1
+	Schema   string   `json:"schema"`   // aiperf.diagnosis/1
+	Failures string   `json:"failures"` // how many requests failed; "" for none
 	Sentence string   `json:"sentence"`
 	Cells    []Result `json:"cells"`
 	Steps    []Step   `json:"steps"`
@@ -54,6 +55,7 @@ type Result struct {
 	Title     string    `json:"title"`
 	Certainty Certainty `json:"certainty"`
 	Sentence  string    `json:"sentence"`
+	Failures  string    `json:"failures"` // how many requests failed and why; "" for none
 	For       []Clue    `json:"evidence"`
 	Against   []Clue    `json:"counter_evidence"` // other limits that show as well
 	Out       []Clue    `json:"ruled_out"`        // what rules other limits out
@@ -95,14 +97,14 @@ func Of(cells []Cell, e *Evidence) *Report {
 	for _, f := range all {
 		r.Cells = append(r.Cells, judge(f))
 	}
-	r.Sentence = r.overall()
+	r.Sentence, r.Failures = r.overall(), r.failures()
 	return r
 }
 
 // judge finds the first rule that holds. Those behind it that hold as well are named
 // beside it, unless they say the same or contradict it.
 func judge(f *facts) Result {
-	out := Result{Index: f.cell.Index, Label: f.cell.Label, Also: []string{}, cell: f}
+	out := Result{Index: f.cell.Index, Label: f.cell.Label, Also: []string{}, cell: f, Failures: f.checks["errors"]}
 	for i := range f.book.rules {
 		r := &f.book.rules[i]
 		if !r.holds(f) {

@@ -112,3 +112,29 @@ func TestCatalogues(t *testing.T) {
 		t.Errorf("the last rule is %s: a cell that no rule explains would have none", last[0])
 	}
 }
+
+// Failed requests come before any limit, once for one cell and beside each of several.
+func TestFailuresComeFirst(t *testing.T) {
+	t.Parallel()
+	const said = "40 of 200 requests failed: http_500"
+	checks := []sinks.CheckRow{{Check: "errors", Severity: "degraded", Detail: said}}
+	text := func(cells ...diagnose.Cell) string {
+		var b strings.Builder
+		if err := diagnose.Of(cells, diagnose.Rows(rowsOf(busy(nil)), checks)).WriteText(&b, 200); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	if got, want := text(diagnose.Cell{Label: "a"}), said+"; the figures below are of those that succeeded.\n"; !strings.HasPrefix(
+		got, want) || strings.Count(got, said) != 1 {
+		t.Errorf("one cell:\n%s", got)
+	}
+	got := text(diagnose.Cell{Label: "a"}, diagnose.Cell{Index: 1, Label: "b"})
+	if !strings.HasPrefix(got, "Requests failed in 1 of 2 cells; ") || strings.Count(got, "failed     "+said) != 1 {
+		t.Errorf("two cells:\n%s", got)
+	}
+	checks[0].Severity = "none"
+	if got := text(diagnose.Cell{Label: "a"}); strings.Contains(got, "failed") {
+		t.Errorf("none failed:\n%s", got)
+	}
+}

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -35,6 +36,24 @@ func (r *Report) overall() string {
 		return s
 	}
 	return r.counted()
+}
+
+// failures is what comes before any limit: the figures are of the requests that succeeded.
+func (r *Report) failures() string {
+	n, first := 0, ""
+	for _, c := range r.Cells {
+		if c.Failures != "" {
+			n, first = n+1, cmp.Or(first, c.Failures)
+		}
+	}
+	const rest = "; the figures below are of those that succeeded"
+	switch {
+	case n == 0:
+		return ""
+	case len(r.Cells) == 1:
+		return sentence(first + rest)
+	}
+	return sentence(fmt.Sprintf("requests failed in %d of %s%s", n, words.Count(len(r.Cells), "cell"), rest))
 }
 
 // alongLoad is the sentence for one series of loads, in which there is one finding, or

@@ -23,6 +23,9 @@ func (r *Report) WriteText(w io.Writer, width int) error {
 			b.WriteString(label + l + "\n")
 		}
 	}
+	if r.Failures != "" {
+		line("", r.Failures)
+	}
 	line("", r.Sentence)
 	for _, c := range r.Cells {
 		b.WriteByte('\n')
@@ -33,6 +36,9 @@ func (r *Report) WriteText(w io.Writer, width int) error {
 				said += fmt.Sprintf(" (%s)", c.Certainty)
 			}
 			line("  ", said)
+		}
+		if c.Failures != "" && len(r.Cells) > 1 {
+			line("  failed     ", c.Failures)
 		}
 		for _, s := range c.Also {
 			line("  also       ", s)

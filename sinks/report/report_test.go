@@ -79,6 +79,8 @@ func TestReportOnOneRun(t *testing.T) {
 	}
 	want := `DEGRADED  10 of 1000 requests failed: http_503: busy (errors)
   try look
+  1,000 requests in 27.0 s, enough for p50 and p90; uncertain: p99; try
+  --benchmark-duration 57 for a certain p99
                         mean     p50     p90     p99
 TTFT                    41.2    41.2    52.0    60.1 ms
   failures as ∞         41.3    41.3    52.4       ∞ ms

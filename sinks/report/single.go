@@ -131,7 +131,7 @@ func (r *Report) certainty() (said, try string) {
 	if said += enough; all {
 		return said, ""
 	}
-	if !r.Taints.Of(metrics.RequestLatency, "p99").None() {
+	if t := r.Taints.Of(metrics.RequestLatency, "p99"); !t.None() && (!byErrors(t) || r.mostFailed()) {
 		return said, "" // the finding comes first: more requests would not cure it
 	}
 	of := sample{
@@ -195,9 +195,22 @@ func (r *Report) single(s *sheet) {
 	if len(r.marked) > 0 {
 		s.wrapped("", strings.Join(r.doubted(r.marked), " · "))
 	}
-	if !r.common.None() {
+	switch {
+	case byErrors(r.common) && r.Requests.OK > 0:
+		s.wrapped("", r.survivors())
+	case !r.common.None():
 		s.wrapped("", strings.Join(r.doubted(touched{r.common.Mark() + " every figure above is " + r.common.Sentence()}), ""))
 	}
+}
+
+// byErrors reports whether nothing but failed requests is behind a doubt.
+func byErrors(t validity.Taint) bool { return t.Check == "errors" && t.Level == validity.Doubtful }
+
+// survivors says in which way figures are in doubt of which failed requests have no part.
+func (r *Report) survivors() string {
+	return fmt.Sprintf("%s latencies, tok/s and req/s are of the %s that succeeded, without the %s that failed: a server "+
+		"that answers all of them may be slower", r.common.Mark(), words.Count(r.Requests.OK, "request"),
+		words.Whole(r.Requests.Failed))
 }
 
 // closed tells whether nothing but answers sets the pace: latencies from schedule say
