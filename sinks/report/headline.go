@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep/decide"
 )
@@ -41,7 +42,7 @@ func (c Comparison) Headline() string {
 	case len(c.Blind()) > 0:
 		said = fmt.Sprintf("No decision between %s and %s: %s", b, a, c.tooCoarse())
 	case c.Trials == 1:
-		said = fmt.Sprintf("No decision between %s and %s: with one trial of each, no difference can be told from chance; measure both with --num-profile-runs 5", b, a)
+		said = fmt.Sprintf("No decision between %s and %s: with one trial of each, no difference can be told from chance; measure both with --num-profile-runs 5 (%d is the least that gives an interval)", b, a, stats.FewestTrials)
 	default:
 		said = c.openSentence(a, b)
 	}

@@ -208,8 +208,12 @@ func labels(a Arm) string {
 	return strings.Join(names, "; ")
 }
 
-// unlike names the first property that is not the same in both. An arm of which
-// nothing is known is taken at its word.
+// maxUnlike is how many properties an error names.
+const maxUnlike = 4
+
+// unlike names the properties that are not the same in both, what the user asks for before
+// what follows from it: the size of a synthetic data set is that of the requests. An arm of
+// which nothing is known is taken at its word.
 func unlike(a, b Arm, x, y *ArmCell) error {
 	if len(x.Alike) == 0 || len(y.Alike) == 0 {
 		return nil
@@ -218,28 +222,43 @@ func unlike(a, b Arm, x, y *ArmCell) error {
 	for _, f := range y.Alike {
 		there[f.Name] = f.Value
 	}
-	differ := func(name, was, is string) error {
-		return &diag.Error{
-			Message: fmt.Sprintf("%s and %s did not do the same at %s: %s is %s in the first, %s in the second", a.Name,
-				b.Name, x.Label, name, was, is),
-			Hint: "only the compared axis may differ; run both with the same experiment",
+	var asked, follows []string
+	differ := func(name, was, is string) {
+		said := fmt.Sprintf("%s is %s in the first, %s in the second", name, was, is)
+		if strings.HasPrefix(name, "datasets.") && strings.HasSuffix(name, ".entries") {
+			follows = append(follows, said)
+			return
 		}
+		asked = append(asked, said)
 	}
 	for _, f := range x.Alike {
 		is, ok := there[f.Name]
 		if delete(there, f.Name); !ok {
-			return differ(f.Name, f.Value, "not set")
-		}
-		if is != f.Value {
-			return differ(f.Name, f.Value, is)
+			differ(f.Name, f.Value, "not set")
+		} else if is != f.Value {
+			differ(f.Name, f.Value, is)
 		}
 	}
 	for _, f := range y.Alike {
-		if _, left := there[f.Name]; left {
-			return differ(f.Name, "not set", f.Value)
+		if is, left := there[f.Name]; left {
+			differ(f.Name, "not set", is)
 		}
 	}
-	return nil
+	all := append(asked, follows...)
+	if len(all) == 0 {
+		return nil
+	}
+	if more := len(all) - maxUnlike; more > 0 {
+		all = append(all[:maxUnlike:maxUnlike], fmt.Sprintf("%d more", more))
+	}
+	at := ""
+	if len(a.Cells) > 1 || len(b.Cells) > 1 {
+		at = " at " + x.Label
+	}
+	return &diag.Error{
+		Message: fmt.Sprintf("%s and %s did not do the same%s: %s", a.Name, b.Name, at, strings.Join(all, "; ")),
+		Hint:    "only the compared axis may differ; run both with the same experiment",
+	}
 }
 
 // duel is one cell of both arms.
