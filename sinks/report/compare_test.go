@@ -279,3 +279,25 @@ func TestChangesOfSharesAreInPoints(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// The level of the intervals names the metrics that share it, where it is theirs alone.
+func TestLevelNamesItsMetrics(t *testing.T) {
+	t.Parallel()
+	row := func(tag, header, stat string) decide.Row {
+		key := decide.Key{Tag: tag, Stat: stat}
+		return decide.Row{Key: key, Header: header, Primary: true, Low: .1, High: .2, Level: .975}
+	}
+	rows := []decide.Row{
+		row("time_to_first_token", "Time to First Token", "p50"),
+		row("inter_token_latency", "Inter Token Latency", "p50"),
+	}
+	for compared, want := range map[int]string{
+		2: "[ ] 97.5 % interval (95 % over TTFT p50 and ITL p50 together)",
+		4: "[ ] 97.5 % interval (95 % over all 4 metrics)",
+	} {
+		c := Comparison{Comparison: &decide.Comparison{Rows: rows, Compared: compared}}
+		if got := c.levels(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -104,7 +104,7 @@ func (c Comparison) levels() string {
 		if !math.IsNaN(r.Low) && r.Level > 0 {
 			said := fmt.Sprintf("[ ] %.4g %% interval", 100*r.Level)
 			if c.Compared > 1 {
-				said += fmt.Sprintf(" (%.0f %% over all %d metrics)", 100*decide.CompareLevel, c.Compared)
+				said += fmt.Sprintf(" (%.0f %% over %s)", 100*decide.CompareLevel, c.together())
 			}
 			if slices.ContainsFunc(c.Primary(), func(r decide.Row) bool { return r.Outcome == decide.Equivalent }) {
 				said += fmt.Sprintf(", = by the %.0f %% one", 100*decide.EqualLevel)
@@ -113,6 +113,19 @@ func (c Comparison) levels() string {
 		}
 	}
 	return ""
+}
+
+// together names the metrics that share the level of the intervals; where several cells or
+// candidates share it as well, it counts them.
+func (c Comparison) together() string {
+	var names []string
+	for _, r := range c.Primary() {
+		names = append(names, shortName(r))
+	}
+	if len(names) != c.Compared {
+		return fmt.Sprintf("all %d metrics", c.Compared)
+	}
+	return words.And(names) + " together"
 }
 
 // finds says how small a difference the comparison shows four times in five; a smaller one
