@@ -23,7 +23,7 @@ var notHere = map[string]string{
 	"inter_token_latency:10\"":                 "inter_token_latency needs a streaming endpoint", // AIPerf's goodput is 0 then
 
 	"--conversation-num 8":     "cannot be combined with --request-count",
-	"--duration 120":           "unknown flag\n  hint: there is --benchmark-duration", // as in 0.13
+	"--duration 120":           "unknown flag\n  hint: did you mean --benchmark-duration", // as in 0.13
 	"--output-dir":             "unknown flag\n  hint: did you mean --output-artifact-dir?",
 	"--prefill-concurrency ":   "needs a streaming endpoint",
 	"--concurrency 15 --model": "user_centric needs conversations of 2 turns or more",

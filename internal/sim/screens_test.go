@@ -201,7 +201,7 @@ func TestCountsOfGoodputAddUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := o.screen(t, 200)
-	m := regexp.MustCompile(`Goodput +(\d+) of 300 requests \(([0-9.]+) %\) met TTFT ≤ 40 ms and ITL ≤ 6 ms, [0-9.]+ req/s; (?:[0-9.]+ % if timed from sending; )?(\d+) missed ITL; (\d+)\s+missed TTFT; (\d+) failed`).FindStringSubmatch(strings.Join(strings.Fields(s), " "))
+	m := regexp.MustCompile(`Goodput +(\d+) of 300 requests \(([0-9.]+) %\) met TTFT ≤ 40 ms and ITL ≤ 6 ms, [0-9.]+ req/s(?: in the steady window)?; (?:[0-9.]+ % if timed from sending; )?(\d+) missed ITL; (\d+)\s+missed TTFT; (\d+) failed`).FindStringSubmatch(strings.Join(strings.Fields(s), " "))
 	if m == nil {
 		t.Fatalf("no line of goodput in\n%s", s)
 	}

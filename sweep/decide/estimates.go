@@ -128,7 +128,10 @@ func (e Estimates) estimate(m *metrics.Metric, k Key, values []float64) stats.Es
 	_, beside := better(k.Tag)
 	switch {
 	case beside: // often 0, which has no logarithm
-		return stats.Signed(values, e.level)
+		est := stats.Signed(values, e.level)
+		low, high, _ := spanOf(k.Tag)
+		est.Low, est.High = max(est.Low, low), min(est.High, high)
+		return est
 	case m.Over == metrics.Share && k.Stat == "avg":
 		return e.share(m, values)
 	case m.Over == metrics.Events && k.Stat == "avg":

@@ -166,17 +166,27 @@ for path in glob.glob(f"{directory}/runs.json"):
 for run in reports:
     for b in run.get("bounds") or []:
         if b["metric"] == "inter_token_latency":
-            ends[run["run"], b["stat"]] = b["low"], b["high"]
+            for span in ("full", "steady"):
+                ends[run["run"], span, b["metric"], b["stat"]] = b["low"], b["high"]
+for m in tables["metrics"]:  # a percentile of a server's histogram lies within its bucket
+    if m["level"] == "run" and m["metric"].startswith("server_") and m["ci_low"] is not None:
+        ends[m["run_id"], m["span"], m["metric"], m["stat"]] = m["ci_low"], m["ci_high"]
 
 
-def interval(trials, logarithms, unit):
+def most(m):
+    """The largest value that a figure can have."""
+    return 1 if m["unit"] == "ratio" and m["metric"].startswith("server_") else math.inf
+
+
+def interval(trials, logarithms, m):
     scale, back = (np.log, math.exp) if logarithms else (np.array, float)
     half = critical[len(trials)] * np.std(scale(trials), ddof=1) / math.sqrt(len(trials))
     middle = scale(trials).mean()
     low, high = back(middle - half), back(middle + half)
     if not logarithms and trials.min() >= 0:
         low = max(0, low)
-    if unit == "ms" and high - low < resolution:
+    high = min(most(m), high)
+    if m["unit"] == "ms" and high - low < resolution:
         low, high = max(0, (low + high - resolution) / 2), (low + high + resolution) / 2
     return back(middle), low, high
 
@@ -186,11 +196,12 @@ def spanning(used, m, trials, low, high):
     for end in (0, 1):
         may = trials.copy()
         for i, r in enumerate(used):
-            value = of_runs.get((r, "full", m["metric"], m["stat"]))
-            if m["metric"] == "inter_token_latency" and (r, m["stat"]) in ends:
-                gap = ends[r, m["stat"]][end] - value
+            if (r, m["span"], m["metric"], m["stat"]) in ends:
+                span = m["span"] if m["metric"].startswith("server_") else "full"
+                gap = ends[r, m["span"], m["metric"], m["stat"]][end] - of_runs[r, span, m["metric"], m["stat"]]
                 may[i] = max(0, trials[i] + (min(gap, 0) if end == 0 else max(gap, 0)))
-        _, least, most = interval(may, may.min() > 0, m["unit"])
+        logarithms = may.min() > 0 and not m["metric"].startswith("server_")
+        _, least, most = interval(may, logarithms, m)
         low, high = min(low, least), max(high, most)
     return low, high
 
@@ -203,8 +214,8 @@ for m in tables["metrics"]:
     trials = np.array([v for v in trials if v is not None], float)
     what = f"{m['cell']} {m['span']} {m['metric']} {m['stat']}"
     check(f"{what}: n is {m['n']} of {len(trials)}", m["n"] == len(trials))
-    middle, low, high = interval(trials, m["method"] == "log_t", m["unit"])
-    if m["metric"] == "inter_token_latency":
+    middle, low, high = interval(trials, m["method"] == "log_t", m)
+    if m["metric"] == "inter_token_latency" or any((r, m["span"], m["metric"], m["stat"]) in ends for r in used):
         low, high = spanning(used, m, trials, low, high)
     near(what, m["value"], middle)
     near(f"{what} low", m["ci_low"], low, 1e-6)
