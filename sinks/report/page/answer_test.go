@@ -267,8 +267,9 @@ func TestRecordedComparison(t *testing.T) {
 	}
 	want, got := map[drawn]bool{}, map[drawn]bool{}
 	for _, r := range (report.Comparison{Comparison: out.Report().Results.Comparisons[0]}).Primary() {
+		change, low, high, _ := report.ShownChange(r)
 		want[drawn{
-			r.Cell, metrics.Series(r.Key.Tag, r.Key.Stat), r.Change, r.Low, r.High, r.Outcome == decide.Better,
+			r.Cell, metrics.Series(r.Key.Tag, r.Key.Stat), change, low, high, r.Outcome == decide.Better,
 			r.Outcome == decide.Worse,
 		}] = true
 	}
