@@ -54,7 +54,7 @@ func (res *Result) Report() *report.Report {
 			switch {
 			case p.Scale == nil:
 			case res.Plan.Several():
-				r.Notices = append(r.Notices, p.Scale.Sentence())
+				r.Notices = append(r.Notices, o.Run.Cell.Short()+": "+p.Scale.Sentence())
 			default: // what the run was made for
 				r.Raised = append(r.Raised, p.Scale.Sentence())
 			}

@@ -153,8 +153,8 @@ func TestFormatsThatNeedFFmpeg(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	const sounds, film = "--audio-length-mean 1 --audio-batch-size 1 ", "--video-width 64 --video-height 64 "
 	for _, c := range []struct{ args, said string }{
-		{sounds + "--audio-format mp3", "aiperf: --audio-format: mp3 needs FFmpeg, and there is no ffmpeg on the PATH"},
-		{film + "--video-format mp4", "aiperf: --video-format: mp4 needs FFmpeg, and there is no ffmpeg on the PATH"},
+		{sounds + "--audio-format mp3", "aiperf: --audio-format: mp3 needs FFmpeg, and ffmpeg is not on the PATH"},
+		{film + "--video-format mp4", "aiperf: --video-format: mp4 needs FFmpeg, and ffmpeg is not on the PATH"},
 		{sounds + "--audio-format wav", ""},
 	} {
 		for _, command := range []string{"validate x.yaml", "profile -f x.yaml --artifact-dir out"} {

@@ -27,7 +27,7 @@ var variables = []Variable{
 
 	{
 		Name: "AIPERF_HTTP_CONNECTION_LIMIT", Default: "2500",
-		Why: "there is no limit on connections; phases.in_flight caps the requests on the wire",
+		Why: "connections are not limited; phases.in_flight caps the requests on the wire",
 	},
 	{Name: "AIPERF_HTTP_IP_VERSION", Default: "4", Why: "name the address in --url"},
 	{

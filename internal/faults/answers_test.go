@@ -143,7 +143,7 @@ func answerCases() []answerCase {
 					t.Errorf("server says %d, we count %d; want both as they are", r.UsageCompletion, r.OSL)
 				}
 			}),
-		fine("usage that is no number", fs.Stream(content("Hello"), finish,
+		fine("usage that is not a number", fs.Stream(content("Hello"), finish,
 			usage(`"completion_tokens":-3,"prompt_tokens":1e300,"total_tokens":"7"`),
 			"[DONE]"), func(t *testing.T, r *record.Record) {
 			if r.UsageCompletion != record.None || r.UsagePrompt != record.None || r.UsageTotal != record.None {

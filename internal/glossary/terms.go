@@ -155,7 +155,7 @@ var terms = []term{
 	{
 		"no value",
 		[]string{"–"},
-		"Stands where there is no figure: it was not measured, or is of the few requests that did not fail.", nil,
+		"Stands for a missing figure: it was not measured, or too few requests succeeded.", nil,
 	},
 	{
 		"not worse",

@@ -110,7 +110,7 @@ func TestVideoNeedsFFmpeg(t *testing.T) {
 	set, err := dataset.Open(cfg, tok(t, "builtin"), 1, "profiling")
 	if _, missing := exec.LookPath("ffmpeg"); missing != nil {
 		if err == nil || !strings.Contains(diag.Line(err),
-			"mp4 needs FFmpeg, and there is no ffmpeg on the PATH; hint: install FFmpeg") {
+			"mp4 needs FFmpeg, and ffmpeg is not on the PATH; hint: install FFmpeg") {
 			t.Errorf("without FFmpeg: %v", err)
 		}
 		return
@@ -134,7 +134,7 @@ func TestMP3NeedsFFmpeg(t *testing.T) {
 	set, err := dataset.Open(cfg, tok(t, "builtin"), 1, "profiling")
 	if _, missing := exec.LookPath("ffmpeg"); missing != nil {
 		if err == nil || !strings.Contains(diag.Line(err),
-			"mp3 needs FFmpeg, and there is no ffmpeg on the PATH; hint: install FFmpeg") {
+			"mp3 needs FFmpeg, and ffmpeg is not on the PATH; hint: install FFmpeg") {
 			t.Errorf("without FFmpeg: %v", err)
 		}
 		return

@@ -219,7 +219,7 @@ func (r *columns) prompts(f *files.Fields) ([]string, error) {
 		out = []string{text}
 	default:
 		if !f.Has(s.Prompt) {
-			return nil, fmt.Errorf("there is no column %s; the columns are %s", s.Prompt, strings.Join(f.Names(), ", "))
+			return nil, fmt.Errorf("the file has no column %s; it has %s", s.Prompt, strings.Join(f.Names(), ", "))
 		}
 		if out = textsOf(f.Value(s.Prompt)); len(out) == 0 {
 			return nil, fmt.Errorf("%s: want a text or a list of texts", s.Prompt)

@@ -38,7 +38,7 @@ func (r *tableRows) read(rec files.Record) error {
 	f := rec.Fields
 	for ours, theirs := range r.cfg.Columns {
 		if !f.Has(theirs) {
-			return fmt.Errorf("columns.%s: there is no column %s; the columns are %s", ours, theirs,
+			return fmt.Errorf("columns.%s: the file has no column %s; it has %s", ours, theirs,
 				strings.Join(f.Names(), ", "))
 		}
 		f.Rename(theirs, ours)

@@ -96,7 +96,7 @@ func Encodes(format string) error {
 func encoder(format string) (string, error) {
 	program, err := exec.LookPath("ffmpeg")
 	if err != nil {
-		return "", diag.Errorf("%s needs FFmpeg, and there is no ffmpeg on the PATH", format).
+		return "", diag.Errorf("%s needs FFmpeg, and ffmpeg is not on the PATH", format).
 			Try("install FFmpeg, or give files instead (--input-file); wav sounds are written without it")
 	}
 	return program, nil
