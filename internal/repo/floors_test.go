@@ -36,6 +36,7 @@ internal/faultserver:
 internal/glossary: internal/diag internal/docgen internal/metrics internal/suggest internal/telemetry runner/verdict schema sinks sweep sweep/decide
 internal/leak:
 internal/race:
+internal/grade: internal/diag
 internal/header:
 internal/heap:
 internal/hub: internal/atomicfile internal/diag
@@ -50,6 +51,7 @@ internal/pcg:
 internal/pictures: *
 internal/pyrepr: internal/decimal
 internal/qmc: internal/pcg
+internal/pyrandom:
 internal/queue:
 internal/record:
 internal/repo:
@@ -68,6 +70,7 @@ internal/words:
 loadgen/dataset/chatlog: loadgen/dataset/files loadgen/dataset/trace loadgen/tokenizer
 loadgen/dataset/agents:
 loadgen/dataset/conversation: loadgen/dataset/files loadgen/dataset/media loadgen/tokenizer schema
+loadgen/dataset/exam: internal/diag internal/grade internal/pyrandom loadgen/dataset/files loadgen/dataset/public
 loadgen/dataset/fidelity: loadgen/dataset loadgen/dataset/files loadgen/dataset/trace
 loadgen/dataset/files: internal/diag internal/secret
 loadgen/dataset/format: internal/diag internal/words loadgen/dataset/agents loadgen/dataset/conversation loadgen/dataset/files loadgen/dataset/media loadgen/dataset/public loadgen/dataset/synth loadgen/dataset/trace loadgen/tokenizer schema

@@ -1,0 +1,4 @@
+package exam
+
+// Balanced is the choice of mmlu's examples.
+var Balanced = balanced
