@@ -261,9 +261,18 @@ func (c command) below(words []string) (sub *command, rest []string, err error) 
 // options are the settings that the command takes as flags and that have an effect;
 // a flag of its own goes before the setting of its name.
 func (c command) options() []schema.Option {
-	return slices.DeleteFunc(c.accepted(), func(o schema.Option) bool {
-		return o.Hidden || o.Instead != "" || o.Unsupported ||
-			slices.ContainsFunc(c.flags, func(f argv.Switch) bool { return f.Name == o.Names[0] })
+	if !c.settings {
+		return nil
+	}
+	return slices.DeleteFunc(shownSettings(), func(o schema.Option) bool {
+		return slices.ContainsFunc(c.flags, func(f argv.Switch) bool { return f.Name == o.Names[0] })
+	})
+}
+
+// shownSettings are those that help lists: also one that a command has as a flag of its own.
+func shownSettings() []schema.Option {
+	return having(schema.Options(), func(o schema.Option) bool {
+		return !o.Hidden && o.Instead == "" && !o.Unsupported
 	})
 }
 

@@ -135,7 +135,7 @@ func (h helpText) screen(c command) {
 	}
 	fmt.Fprintf(h.w, "\nMore: --help TOPIC, or --help and a flag, a metric, or a word from a screen.\n")
 	h.two("  topics", strings.Join(names, ", "), 10)
-	fmt.Fprintf(h.w, "--help-all lists all %d settings.\n", len(c.options()))
+	fmt.Fprintf(h.w, "--help-all lists all %d settings.\n", len(shownSettings()))
 }
 
 // named is one of the command's flags, in short.

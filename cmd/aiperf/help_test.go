@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -38,6 +39,17 @@ func TestHelpFits(t *testing.T) {
 					t.Errorf("aiperf %s, %d columns: %q has %d", c.name, width, l, words.Width(l))
 				}
 			}
+		}
+	}
+}
+
+// Every command that takes settings counts the same ones.
+func TestOneCountOfSettings(t *testing.T) {
+	t.Parallel()
+	want := fmt.Sprintf("--help-all lists all %d settings.", len(shownSettings()))
+	for _, c := range catalogue() {
+		if said := printed(helpWidth, func(h helpText) { h.screen(c) }); c.settings && !slices.Contains(said, want) {
+			t.Errorf("aiperf %s --help has no line %q", c.name, want)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func TestScreensAreShort(t *testing.T) {
 			s := o.screen(t, width)
 			short(t, s, 20, width)
 			if first, _, _ := strings.Cut(s, "\n"); !strings.HasPrefix(first,
-				"candidate is faster than baseline in 4 of 4 workloads: BETTER") {
+				"candidate is faster than baseline in 4 of 4 workloads (BETTER)") {
 				t.Errorf("the first line is %s", first)
 			}
 			if strings.Contains(s, "not decided") || strings.Contains(s, "p50 and") {
@@ -111,7 +111,7 @@ func TestScreensAreShort(t *testing.T) {
 				t.Fatal(err)
 			}
 			short(t, b.String(), 14, width)
-			if !strings.HasPrefix(b.String(), "after is slower than before: WORSE") {
+			if !strings.HasPrefix(b.String(), "after is slower than before: TTFT p50 +") {
 				t.Errorf("the answer is not first:\n%s", &b)
 			}
 		}

@@ -63,17 +63,17 @@ func TestUncertainInASentence(t *testing.T) {
 	}{
 		{
 			[]decide.Row{sure("isl 64"), few("isl 64", decide.Better, -.2), few("isl 256", decide.Better, -.1)},
-			"after| is faster than before in 1 of 2 workloads: BETTER",
+			"after| is faster than before in 1 of 2 workloads (BETTER)",
 			"TTFT p50 −20.0 % [−21.0, −19.0] · TTFT p90 (uncertain) −10 to −20 %",
 		},
 		{
 			[]decide.Row{few("isl 64", decide.Better, -.2), few("isl 256", decide.Better, -.1)},
-			"after| is faster than before in 2 of 2 workloads in TTFT p90 (uncertain): BETTER",
+			"after| is faster than before in 2 of 2 workloads in TTFT p90 (uncertain) (BETTER)",
 			"TTFT p90 (uncertain) −10 to −20 %",
 		},
 		{
 			[]decide.Row{few("isl 64", decide.Worse, .2)},
-			"after| is slower than before in TTFT p90 (uncertain): WORSE",
+			"after| is slower than before: TTFT p90 (uncertain) +20.0 % [+19.0, +21.0] (WORSE)",
 			"TTFT p90 (uncertain) +20.0 % [+19.0, +21.0]",
 		},
 	} {
@@ -107,7 +107,8 @@ func TestComparisonOnTheConsole(t *testing.T) {
 	if err := compared().WriteConsole(&b, Screen{All: true}); err != nil {
 		t.Fatal(err)
 	}
-	want := `after| is worse than before: WORSE                      5 paired trials · exit 3
+	want := `after| is worse than before: goodput from 98.0 % to 0 % (WORSE)
+5 paired trials · exit 3
                   before    after|                change
  ✗ out tok/s       1,310     1,190  −9.1 % [−11.7, −6.5]  worse by over 5 %
  ? TTFT p50      5.06 ms   5.55 ms  +9.6 % [−3.7, +15.8]  not decided yet
@@ -138,38 +139,38 @@ func TestComparisonInASentence(t *testing.T) {
 			t.Errorf("got  %q\nwant %q", got, changes)
 		}
 	}
-	says("after| is worse than before: WORSE",
+	says("after| is worse than before: goodput from 98.0 % to 0 % (WORSE)",
 		"out tok/s −9.1 % [−11.7, −6.5] · goodput from 98.0 % to 0 % · ITL p50 equal within 5 % · TTFT p50 not decided yet (+10 %)")
 	further := c.Rows[0]
 	further.Cell, further.Change = "concurrency 16", -.2
 	c.Rows = []decide.Row{c.Rows[0], further}
-	says("after| is slower than before in 2 of 2 workloads: WORSE", "out tok/s −9 to −20 %")
+	says("after| is slower than before in 2 of 2 workloads (WORSE)", "out tok/s −9 to −20 %")
 	c.Rows[1].Outcome, c.Rows[1].Change = decide.Better, .2
-	says("after| is worse than before in out tok/s in 1 of 2 workloads, better in out tok/s in 1 of 2 workloads: WORSE",
+	says("after| is worse than before in out tok/s in 1 of 2 workloads, better in out tok/s in 1 of 2 workloads (WORSE)",
 		"out tok/s −9.1 % [−11.7, −6.5] in 1 of 2 · out tok/s +20.0 % [−11.7, −6.5] in 1 of 2")
 	c.Rows[0].Outcome, c.Rows[0].Harmless = decide.Unclear, true
 	c.Rows[1].Harmless = true
-	says("after| is faster than before in 1 of 2 workloads: BETTER",
+	says("after| is faster than before in 1 of 2 workloads (BETTER)",
 		"out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not worse (95 % sure) in 1 of 2")
 	c.Rows[0].Harmless = false
-	says("after| is faster than before in 1 of 2 workloads; not decided yet in out tok/s: UNDECIDED",
+	says("after| is faster than before in 1 of 2 workloads; not decided yet in out tok/s (UNDECIDED)",
 		"out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not decided yet (−9 %) in 1 of 2")
 	c.Rows = c.Rows[:1]
 	c.Rows[0].Outcome, c.Rows[0].Harmless = decide.Equivalent, true
-	says("after| and before are equal within the margin of 5 %, though out tok/s changed by less: EQUIVALENT",
+	says("after| and before are equal within the margin of 5 %, though out tok/s changed by less (EQUIVALENT)",
 		"out tok/s changed, within your margin of 5 %")
 	low, high := c.Rows[0].Low, c.Rows[0].High
 	c.Rows[0].Low, c.Rows[0].High = -.02, .03
-	says("after| and before are equal within the margin of 5 %: EQUIVALENT", "out tok/s equal within 5 %")
+	says("after| and before are equal within the margin of 5 % (EQUIVALENT)", "out tok/s equal within 5 %")
 	c.Rows[0].Outcome, c.Rows[0].Low, c.Rows[0].High = decide.Unclear, low, high
-	says("after| is not worse than before by more than 5 %: NOT WORSE", "out tok/s not worse (95 % sure)")
+	says("after| is not worse than before by more than 5 % (NOT WORSE)", "out tok/s not worse (95 % sure)")
 	c.Rows[0].Low, c.Rows[0].High = .01, .09
-	says("after| is not worse than before by more than 5 %: NOT WORSE", "out tok/s better, but under 5 %")
+	says("after| is not worse than before by more than 5 % (NOT WORSE)", "out tok/s better, but under 5 %")
 	c.Rows[0].Harmless, c.Rows[0].Undecidable, c.Rows[0].Note = false, true, "0 on both sides in every trial"
-	says("before and after| cannot be compared in out tok/s: UNDECIDED", "out tok/s cannot be decided")
+	says("before and after| cannot be compared in out tok/s (UNDECIDED)", "out tok/s cannot be decided")
 	further.Key, further.Outcome = c.Rows[0].Key, decide.Unclear
 	c.Rows = append(c.Rows, further)
-	says("Not decided yet between before and after|: open in out tok/s, cannot be compared in out tok/s: UNDECIDED",
+	says("Not decided yet between before and after|: open in out tok/s, cannot be compared in out tok/s (UNDECIDED)",
 		"out tok/s not decided yet")
 }
 
@@ -234,7 +235,7 @@ func TestComparisonForOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"### after| is worse than before: WORSE\n",
+		"### after| is worse than before: goodput from 98.0 % to 0 % (WORSE)\n",
 		"| concurrency 4 | **out tok/s** | 1,310 | 1,190 | −9.1 % [−11.7, −6.5] | < 0.001 | **WORSE by over 5 %** |",
 		"| concurrency 4 | latency p99 ms | 15.1 | ∞ |  | < 0.001 | BETTER |",
 	} {
@@ -293,11 +294,61 @@ func TestLevelNamesItsMetrics(t *testing.T) {
 	}
 	for compared, want := range map[int]string{
 		2: "[ ] 97.5 % interval (95 % over TTFT p50 and ITL p50 together)",
-		4: "[ ] 97.5 % interval (95 % over all 4 metrics)",
+		4: "[ ] 97.5 % interval (95 % over all 4 comparisons)",
 	} {
 		c := Comparison{Comparison: &decide.Comparison{Rows: rows, Compared: compared}}
 		if got := c.levels(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+	further := rows[0] // of another workload
+	further.Cell = "concurrency 16"
+	c := Comparison{Comparison: &decide.Comparison{Rows: []decide.Row{rows[0], further}, Compared: 2}}
+	if got, want := c.levels(), "[ ] 97.5 % interval (95 % over all 2 comparisons)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// The first sentence on one workload has the change that is furthest beyond its margin, of
+// those that are certain.
+func TestHeadlineHasTheSize(t *testing.T) {
+	t.Parallel()
+	row := func(tag, header, stat, unit string, change, margin float64) decide.Row {
+		r := decide.Row{
+			Key: decide.Key{Tag: tag, Stat: stat}, Header: header, Unit: unit, Primary: true, N: 5, Margin: margin,
+			Base: 20, Candidate: 20 * (1 + change), Change: change, Low: change - .01, High: change + .01,
+			Outcome: decide.Worse, BeyondMargin: true,
+		}
+		return r
+	}
+	tail := row("time_to_first_token", "Time to First Token", "p90", "ms", .4, .15)
+	tail.Count, tail.Effective = 100, 30
+	rows := []decide.Row{
+		row("output_token_throughput", "Output Token Throughput", "avg", "tokens/sec", -.09, .05),
+		row("time_to_first_token", "Time to First Token", "p50", "ms", .15, .05),
+		tail,
+	}
+	c := compared()
+	for _, x := range []struct {
+		rows []decide.Row
+		want string
+	}{
+		{rows[:1], "after| is slower than before: out tok/s −9.0 % [−10.0, −8.0] (WORSE)"},
+		{rows, "after| is slower than before: TTFT p50 +15.0 % [+14.0, +16.0] (WORSE)"},
+		{rows[2:], "after| is slower than before: TTFT p90 (uncertain) +40.0 % [+39.0, +41.0] (WORSE)"},
+	} {
+		c.Rows = x.rows
+		if got := c.Headline(); got != x.want {
+			t.Errorf("got  %q\nwant %q", got, x.want)
+		}
+	}
+	open := row("inter_token_latency", "Inter Token Latency", "p50", "ms", .01, .05)
+	open.Outcome = decide.Unclear
+	better := row("time_to_first_token", "Time to First Token", "p50", "ms", -.15, .05)
+	better.Outcome, better.Harmless = decide.Better, true
+	c.Rows = []decide.Row{better, open}
+	want := "after| is faster than before: TTFT p50 −15.0 % [−16.0, −14.0]; not decided yet in ITL p50 (UNDECIDED)"
+	if got := c.Headline(); got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // Headline is what the comparison says in one sentence, the same on every screen and in
-// every file: a function of the outcomes of the rows, with the word that the exit code
-// follows from.
+// every file: a function of the outcomes of the rows, with the size of what decides and the
+// word that the exit code follows from.
 func (c Comparison) Headline() string {
 	o := c.Outcome()
 	a, b := words.Line(c.Candidate), words.Line(c.Baseline)
@@ -28,8 +28,9 @@ func (c Comparison) Headline() string {
 			c.metrics(is(decide.Worse))+c.inCells(is(decide.Worse)),
 			c.metrics(is(decide.Better))+c.inCells(is(decide.Better)))
 	case o == decide.Worse || o == decide.Better:
-		said = fmt.Sprintf("%s is %s than %s%s", a, c.comparative(is(o), o), b, c.inCells(is(o)))
-		if certain := c.certain(is(o)); !slices.ContainsFunc(c.Primary(), certain) {
+		said = fmt.Sprintf("%s is %s than %s", a, c.comparative(is(o), o), b)
+		certain := slices.ContainsFunc(c.Primary(), c.certain(is(o)))
+		if said += cmp.Or(c.inCells(is(o)), c.size(is(o))); c.severalCells() && !certain {
 			said += " in " + c.metrics(is(o))
 		}
 	case o == decide.Equivalent:
@@ -46,7 +47,7 @@ func (c Comparison) Headline() string {
 	default:
 		said = c.openSentence(a, b)
 	}
-	return said + ": " + string(o)
+	return said + " (" + string(o) + ")"
 }
 
 // openSentence tells what more trials may decide from what they cannot, behind what is
@@ -62,7 +63,7 @@ func (c Comparison) openSentence(a, b string) string {
 	better := func(r decide.Row) bool { return r.Outcome == decide.Better }
 	if found := c.metrics(better); found != "" && yet+never != "" { // what is known comes first
 		said := fmt.Sprintf("%s is %s than %s%s", a, c.comparative(better, decide.Better), b,
-			cmp.Or(c.inCells(better), " in "+found))
+			cmp.Or(c.inCells(better), c.size(better)))
 		if yet != "" {
 			said += "; not decided yet in " + yet
 		}
@@ -80,6 +81,33 @@ func (c Comparison) openSentence(a, b string) string {
 		return fmt.Sprintf("Not decided yet between %s and %s: open in %s", b, a, yet)
 	}
 	return fmt.Sprintf("No decision between %s and %s", b, a)
+}
+
+// size is the change that decides, of a comparison of one workload: ": TTFT p50 +12.7 %
+// [+5.4, +20.5]". Of several metrics it is the one that is furthest beyond its margin, of
+// those that are certain if any is; "" for several workloads, whose sizes are a range.
+func (c Comparison) size(carries func(decide.Row) bool) string {
+	if c.severalCells() {
+		return ""
+	}
+	if certain := c.certain(carries); slices.ContainsFunc(c.Primary(), certain) {
+		carries = certain
+	}
+	rows := slices.DeleteFunc(slices.Clone(c.Primary()), func(r decide.Row) bool { return !carries(r) })
+	if len(rows) == 0 {
+		return ""
+	}
+	most := slices.MaxFunc(rows, func(a, b decide.Row) int { return cmp.Compare(inMargins(a), inMargins(b)) })
+	return ": " + saidName([]decide.Row{most}) + " " + extent([]decide.Row{most}, most.Outcome)
+}
+
+// inMargins is how many margins a change is wide, on the scale of ratios; ∞ for one without a
+// size, to requests that never end.
+func inMargins(r decide.Row) float64 {
+	if math.IsNaN(r.Change) {
+		return math.Inf(1)
+	}
+	return math.Abs(math.Log1p(r.Change)) / r.Margin
 }
 
 // comparative is the word for rows of one outcome: of speed alone it is faster or slower.

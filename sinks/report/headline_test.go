@@ -49,7 +49,7 @@ func TestHeadlineIsCarriedByTheRows(t *testing.T) {
 			return func(r decide.Row) bool { return r.Outcome != v }
 		}
 		open := has(func(r decide.Row) bool { return !r.Harmless })
-		words := head[strings.LastIndex(head, ": ")+2:]
+		words := strings.TrimSuffix(head[strings.LastIndex(head, "(")+1:], ")")
 		seen[words] = true
 		for word, carried := range map[string]bool{
 			"WORSE":      has(is(decide.Worse)),

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/validity"
@@ -104,7 +105,7 @@ func (r *Report) legend(s *sheet, t *grid, m *marks) {
 	} else {
 		parts = append(parts, doubted...)
 	}
-	if line := m.indicative(r.folded > 0); line != "" && !(most && len(doubted) > 0) {
+	if line := m.indicative(r.longer, r.folded > 0); line != "" && !(most && len(doubted) > 0) {
 		parts = append(parts, line)
 	}
 	s.phrases(parts)
@@ -127,23 +128,45 @@ func (r *Report) doubted(lines touched) []string {
 	return lines
 }
 
-// indicative says which percentiles rest on too few requests, and what to raise: where
+// indicative says which percentiles rest on too few requests, and what gives enough: where
 // neighbours are alike, as many more as they are worth less.
-func (m *marks) indicative(short bool) string {
+func (m *marks) indicative(longer func(requests float64) string, short bool) string {
 	if len(m.small) == 0 {
 		return ""
 	}
 	q := percentileOf[m.small[len(m.small)-1]]
-	need := words.Grouped(decide.RequestsFor(q, m.least.worth, m.least.sent))
+	try := longer(decide.RequestsFor(q, m.least.worth, m.least.sent))
 	if short {
-		return words.And(m.small) + ": raise requests to " + need
+		return words.And(m.small) + " uncertain: " + try
 	}
 	of := words.Grouped(m.fewest)
 	if m.most > m.fewest {
 		of += " to " + words.Grouped(m.most)
 	}
-	return fmt.Sprintf("%s uncertain: %s requests a run, raise to %s%s", words.And(m.small), of, need,
-		m.least.alike(q))
+	return fmt.Sprintf("%s uncertain, of %s requests a run: %s%s", words.And(m.small), of, try, m.least.alike(q))
+}
+
+// longer is what makes every run of the plan have so many requests, and how long the plan
+// takes then at the rates of its cells: "--request-count 1050, about 12m in all".
+func (r *Report) longer(requests float64) string {
+	counted, slowest, all := true, 0.0, 0.0
+	for i := range r.Results.Cells {
+		c := &r.Results.Cells[i]
+		counted = counted && c.Cell.Resolved != nil && sweep.Planned(c.Cell.Resolved.Benchmark.Phases) > 0
+		if e, ok := c.Full.Get(decide.Key{Tag: metrics.RequestThroughput, Stat: "avg"}); ok && e.Mean > 0 {
+			slowest = max(slowest, requests/e.Mean)
+			all += requests / e.Mean * float64(r.Plan.Trials)
+		}
+	}
+	try := fmt.Sprintf("--request-count %.0f", requests)
+	if all == 0 {
+		return try
+	}
+	if !counted { // time ends the runs
+		try = fmt.Sprintf("--benchmark-duration %.0f", math.Ceil(slowest))
+		all = math.Ceil(slowest) * float64(len(r.Results.Cells)*r.Plan.Trials)
+	}
+	return try + ", about " + words.Span(time.Duration(all*1e9)) + " in all"
 }
 
 // alike says why so many requests are asked for: neighbours are alike, so that n of them
@@ -171,9 +194,9 @@ func (r *Report) withoutStar() string {
 	case open == 0:
 		return ""
 	case worse == 0:
-		return " (not known of the others)"
+		return "; the same may be true of the others"
 	}
-	return " (not known of " + words.Count(open, "other") + ")"
+	return "; the same may be true of " + words.Count(open, "other")
 }
 
 // objectives are the two that the front is about.

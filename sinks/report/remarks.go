@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
@@ -122,8 +123,8 @@ func (c Comparison) together() string {
 	for _, r := range c.Primary() {
 		names = append(names, shortName(r))
 	}
-	if len(names) != c.Compared {
-		return fmt.Sprintf("all %d metrics", c.Compared)
+	if len(names) != c.Compared || c.severalCells() {
+		return fmt.Sprintf("all %d comparisons", c.Compared)
 	}
 	return words.And(names) + " together"
 }
@@ -170,6 +171,21 @@ func (c Comparison) trialsIfEqual() decide.Trials {
 	return most
 }
 
+// takes is how long all trials of both systems take with so many requests each: ", about
+// 12m in all"; "" where a rate is not known.
+func (c Comparison) takes(requests float64) string {
+	seconds := 0.0
+	for _, r := range c.Rows {
+		if r.Key == (decide.Key{Tag: metrics.RequestThroughput, Stat: "avg"}) {
+			seconds += requests * float64(c.Trials) * (1/r.Base + 1/r.Candidate)
+		}
+	}
+	if !(seconds > 0) || math.IsInf(seconds, 1) {
+		return ""
+	}
+	return ", about " + words.Span(time.Duration(seconds*1e9)) + " in all"
+}
+
 // few says which percentile rests on few values, of those that are shown.
 func (c Comparison) few(all bool) string {
 	i := slices.IndexFunc(c.Rows, func(r decide.Row) bool { return r.Few() && (all || r.Primary) })
@@ -179,6 +195,6 @@ func (c Comparison) few(all bool) string {
 	r := c.Rows[i]
 	of := sample{metrics.Series(r.Key.Tag, ""), r.Count, r.Effective, max(r.Count, r.Sent)}
 	need := decide.RequestsFor(percentileOf[r.Key.Stat], of.worth, of.sent)
-	return fmt.Sprintf("%s is uncertain, of %.0f requests a trial: raise requests to %s%s", shortName(r), r.Count,
-		words.Grouped(need), of.alike(percentileOf[r.Key.Stat]))
+	return fmt.Sprintf("%s is uncertain, of %.0f requests a trial: --request-count %.0f%s%s", shortName(r), r.Count,
+		need, c.takes(need), of.alike(percentileOf[r.Key.Stat]))
 }

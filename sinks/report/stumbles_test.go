@@ -299,9 +299,9 @@ func TestWithoutAStar(t *testing.T) {
 		want  string
 	}{
 		{[]decide.Mark{front, worse, worse}, "* no row is better in both throughput and latency"},
-		{[]decide.Mark{front, open, open}, "* no row is better in both throughput and latency (not known of the others)"},
-		{[]decide.Mark{front, worse, open}, "* no row is better in both throughput and latency (not known of 1 other)"},
-		{[]decide.Mark{front, worse, open, open}, "* no row is better in both throughput and latency (not known of 2 others)"},
+		{[]decide.Mark{front, open, open}, "* no row is better in both throughput and latency; the same may be true of the others"},
+		{[]decide.Mark{front, worse, open}, "* no row is better in both throughput and latency; the same may be true of 1 other"},
+		{[]decide.Mark{front, worse, open, open}, "* no row is better in both throughput and latency; the same may be true of 2 others"},
 	} {
 		r := &Report{Plan: &sweep.Plan{}, Results: &decide.Results{}}
 		for _, m := range c.marks {

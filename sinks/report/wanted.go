@@ -57,8 +57,7 @@ func (r *Report) WantedSentence() string {
 			said += "; "
 		}
 		if w.requests > 0 {
-			said += fmt.Sprintf("to decide %s: raise requests to %s", w.what,
-				words.Grouped(math.Ceil(float64(w.requests)/float64(r.Plan.Trials))))
+			said += fmt.Sprintf("to decide %s: %s", w.what, r.longer(math.Ceil(float64(w.requests)/float64(r.Plan.Trials))))
 		} else {
 			said += fmt.Sprintf("to decide %s takes up to %d trials", w.what, w.trials)
 		}

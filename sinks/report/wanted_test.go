@@ -7,6 +7,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep/decide"
 	"aiperf.dev/aiperf/sweep/sweeptest"
 )
@@ -22,7 +23,7 @@ func TestWhatIsAdvisedDecides(t *testing.T) {
 		{3, 60, "to decide the limits: --num-profile-runs 7 (99 % takes 368 requests a cell)"},
 		{5, 60, "to decide the limits: --num-profile-runs 7 (99 % takes 368 requests a cell)"},
 		{7, 60, ""},
-		{3, 8, "to decide the limits: raise requests to 123"},
+		{3, 8, "to decide the limits: --request-count 123, about 55.3 s in all"},
 		{1, 8, "fewer than 5 trials seldom show which cell is best: --num-profile-runs 5"}, // the limits of one run are judged by value
 	} {
 		r := limited(t, c.trials, c.requests)
@@ -57,6 +58,7 @@ func limited(t *testing.T, trials, requests int) *Report {
 			v         float64
 		}{
 			{metrics.OutputTokenThroughput, "tokens/sec", 100 * load},
+			{metrics.RequestThroughput, "requests/sec", 10 * load},
 			{metrics.TimeToFirstToken, "ms", 10 * load},
 			{metrics.GoodRequestFraction, "ratio", 1},
 		} {
@@ -77,5 +79,28 @@ func limited(t *testing.T, trials, requests int) *Report {
 	return &Report{
 		Plan: plan, Dir: "out", Runs: len(plan.Runs), Results: decide.Aggregate(plan, outcomes),
 		Requests: record.Counts{OK: int64(len(plan.Runs) * requests)},
+	}
+}
+
+// What makes percentiles certain is a flag that a person can type, with the time that the
+// plan takes then: by requests, or by the time that ends its runs.
+func TestWhatIsAdvisedSaysHowLong(t *testing.T) {
+	t.Parallel()
+	r := limited(t, 3, 60)
+	if got, want := r.longer(1000), "--request-count 1000, about 7m30s in all"; got != want { // at 10 and 20 a second
+		t.Errorf("%q, want %q", got, want)
+	}
+	for i := range r.Results.Cells {
+		phases := r.Results.Cells[i].Cell.Resolved.Benchmark.Phases
+		for k := range phases {
+			phases[k].Requests, phases[k].Duration = 0, new(schema.Duration(6))
+		}
+	}
+	if got, want := r.longer(1000), "--benchmark-duration 100, about 10m00s in all"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	r.Results.Cells = nil
+	if got, want := r.longer(1000), "--request-count 1000"; got != want { // no rate is known
+		t.Errorf("%q, want %q", got, want)
 	}
 }

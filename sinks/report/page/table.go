@@ -74,7 +74,7 @@ func (p *Page) marks() {
 	}
 	var said []string
 	for _, m := range [][2]string{
-		{"few", "grey: uncertain, of too few requests for this percentile; raise requests"},
+		{"few", "grey: uncertain, of too few requests for this percentile (--request-count)"},
 		{validity.DoubtMark, validity.DoubtMark + ": in doubt, see the checks below the answer"},
 		{validity.InvalidMark, validity.InvalidMark + ": invalid, see the checks below the answer"},
 		{"*", "*: no row is better in both throughput and latency"},
