@@ -164,7 +164,7 @@ func TestSearchOutcomes(t *testing.T) {
 		},
 		{
 			name: "the budget is spent", server: server{words: fast + "&workers=4"},
-			more: `range: [1, 64], where: ["time_to_first_token < 100"], budget: {probes: 6}`,
+			more: `range: [1, 64], where: ["time_to_first_token < 100"], budget: {probes: 5}`,
 			says: []string{"So far: concurrency 8 holds, 16 fails; the budget is spent"}, code: diag.Invalid,
 		},
 		{

@@ -54,11 +54,16 @@ func (s *state) open() *Load {
 	return nil
 }
 
-// double goes up while nothing fails.
+// double goes up while nothing fails. The first step is one by four: the probe that this
+// saves is the one that beyond takes, so that looking there costs nothing.
 func (s *state) double() Step {
 	last := &s.loads[len(s.loads)-1]
 	if last.Load < s.High {
-		next := s.round(min(s.High, 2*last.Load))
+		factor := 2.0
+		if len(s.loads) == 1 {
+			factor = 4
+		}
+		next := s.round(min(s.High, factor*last.Load))
 		return Step{Load: next, Why: "nothing fails " + s.side("up", "down") + " to " + s.number(last.Load)}
 	}
 	if last.State == Undecided {
