@@ -84,7 +84,7 @@ type row struct {
 // catalogue is in AIPerf's order.
 func catalogue() []row {
 	return []row{
-		exactMatch, multipleChoice, lightevalGSM8K, mmluPro,
+		exactMatch, mathEquality, multipleChoice, lightevalExpr, lightevalLatex, lightevalGPQA, lightevalGSM8K, mmluPro,
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"os"
-	"slices"
 	"testing"
 
 	"aiperf.dev/aiperf/internal/grade"
@@ -46,10 +45,12 @@ func vectors(t testing.TB) (all []vector) {
 // What AIPerf's files would say is said here too, in every field.
 func TestAgreesWithAIPerf(t *testing.T) {
 	t.Parallel()
+	n := 0
 	for i, v := range vectors(t) {
-		if !slices.Contains(grade.Names(), v.Grader) {
+		if v.Grader == "math/stdlib-fallback" { // AIPerf without its algebra packages
 			continue
 		}
+		n++
 		g, err := grade.Named(v.Grader, grade.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -64,5 +65,8 @@ func TestAgreesWithAIPerf(t *testing.T) {
 		if (j.Outcome == grade.NotJudged) != (j.Reason != "") && j.Outcome != grade.Wrong {
 			t.Errorf("line %d: %s of %q: %s, for the reason %q", i+1, v.Grader, v.Response, j.Outcome, j.Reason)
 		}
+	}
+	if n != 154 {
+		t.Errorf("%d calls compared", n)
 	}
 }

@@ -3,14 +3,8 @@ package grade
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
-)
-
-var (
-	marked     = regexp.MustCompile(`#### (-?[0-9.,]+)`)
-	anyNumbers = regexp.MustCompile(`-?[0-9][0-9,]*(?:\.[0-9]+)?`)
 )
 
 // unreadable is what AIPerf's gsm8k grader says where there is no number.
@@ -43,27 +37,48 @@ var lightevalGSM8K = row{"lighteval_gsm8k", pure(func(answer, truth string) Judg
 	return j
 })}
 
+// behindMark is the first number behind "#### ".
 func behindMark(s string) string {
-	m := marked.FindStringSubmatch(s)
-	if m == nil {
-		return unreadable
+	const mark = "#### "
+	for {
+		_, rest, ok := strings.Cut(s, mark)
+		if !ok {
+			return unreadable
+		}
+		n := len(rest) - len(strings.TrimLeft(strings.TrimPrefix(rest, "-"), "0123456789.,"))
+		if strings.Trim(rest[:n], "-") != "" {
+			return strings.ReplaceAll(rest[:n], ",", "")
+		}
+		s = rest
 	}
-	return strings.ReplaceAll(m[1], ",", "")
 }
 
 // lastNumber is the last number of a text. Numbers are found from the left, so that
 // "10-3" holds 10 and -3.
 func lastNumber(s string) string {
 	last := unreadable
-	for at := 0; ; {
-		m := anyNumbers.FindStringIndex(s[at:])
-		if m == nil {
-			return strings.ReplaceAll(last, ",", "")
+	for i := 0; i < len(s); i++ {
+		if !isDigit(s[i]) {
+			continue
 		}
-		last = s[at+m[0] : at+m[1]]
-		at += m[1]
+		from := i
+		if i > 0 && s[i-1] == '-' {
+			from--
+		}
+		for i < len(s) && (isDigit(s[i]) || s[i] == ',') {
+			i++
+		}
+		if i+1 < len(s) && s[i] == '.' && isDigit(s[i+1]) {
+			for i++; i < len(s) && isDigit(s[i]); i++ {
+			}
+		}
+		last = s[from:i]
+		i--
 	}
+	return strings.ReplaceAll(last, ",", "")
 }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // sameNumber compares as floats within 1e-6, or as texts where one is no number.
 func sameNumber(a, b string) bool {

@@ -36,7 +36,8 @@ internal/faultserver:
 internal/glossary: internal/diag internal/docgen internal/metrics internal/suggest internal/telemetry runner/verdict schema sinks sweep sweep/decide
 internal/leak:
 internal/race:
-internal/grade: internal/diag
+internal/grade/algebra:
+internal/grade: internal/diag internal/grade/algebra
 internal/header:
 internal/heap:
 internal/hub: internal/atomicfile internal/diag

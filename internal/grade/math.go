@@ -1,0 +1,189 @@
+package grade
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/grade/algebra"
+)
+
+// mathEquality compares a mathematical answer: the last box, what follows a phrase such
+// as "the answer is", or the last number.
+var mathEquality = row{"math", pure(func(answer, truth string) Judgement {
+	found, how := mathAnswer(ending(answer))
+	gold := strip(truth)
+	pred, ref := stripped(limit(found)), stripped(limit(gold))
+	verdict := mathEqual(pred, ref, 0)
+	j := judged(verdict == algebra.Same)
+	j.Expected, j.Actual, j.Unparsed = gold, found, how != inBox
+	fallback := ""
+	if j.Unparsed {
+		fallback = " (regex fallback)"
+	}
+	j.Explanation = fmt.Sprintf(
+		"extracted '%s' (stripped '%s'); ground_truth '%s' (stripped '%s'); compared via math_equal; match=%s%s",
+		found, pred, gold, ref, title(j.Passed()), fallback)
+	switch {
+	case gold == "":
+		j.doubt(BadTruth)
+	case strip(answer) == "":
+		j.doubt(Empty)
+	case verdict == algebra.Same:
+	case how == asText:
+		j.doubt(NotParsed)
+	case verdict == algebra.Unknown:
+		j.doubt(CannotCompare)
+	}
+	return j
+})}
+
+// limit cuts what is too long to be compared.
+func limit(s string) string { return s[:min(len(s), maxContent)] }
+
+// How an answer was found.
+const (
+	inBox = iota
+	byPhrase
+	asNumber
+	asText
+)
+
+var (
+	phrase     = regexp.MustCompile(`(?i:final answer|the answer is|answer\s*[:=]|answer is)`)
+	leadIn     = regexp.MustCompile(`^\s*(?:is\b)?\s*[:=]?\s*`)
+	boxIndent  = regexp.MustCompile(`\n\s*`)
+	mathNumber = regexp.MustCompile(`-?\d+(?:\.\d+)?(?:/\d+)?`)
+)
+
+// mathAnswer is the answer in a text, and how it was found.
+func mathAnswer(s string) (string, int) {
+	if inside, ok := lastBoxed(s); ok {
+		inside = boxIndent.ReplaceAllString(inside, "")
+		inside = strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(inside, ":"), "."), "/")
+		return strip(inside), inBox
+	}
+	if all := phrase.FindAllStringIndex(s, -1); all != nil {
+		rest := s[all[len(all)-1][1]:]
+		rest = strip(sentence(rest[len(leadIn.FindString(rest)):]))
+		if m := lastOf(mathNumber, rest); m != "" && !strings.ContainsAny(rest, `\{}`) {
+			return m, byPhrase
+		}
+		if rest != "" {
+			return rest, byPhrase
+		}
+	}
+	if m := lastOf(mathNumber, s); m != "" {
+		return m, asNumber
+	}
+	return strip(s), asText
+}
+
+// sentence is what stands before a line's end, or a full stop that is not a decimal
+// point.
+func sentence(s string) string {
+	s = firstLine(s)
+	for i := range len(s) {
+		if s[i] == '.' && (i+1 == len(s) || s[i+1] < '0' || s[i+1] > '9') {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+func lastOf(re *regexp.Regexp, s string) string {
+	all := re.FindAllString(s, -1)
+	if all == nil {
+		return ""
+	}
+	return all[len(all)-1]
+}
+
+var (
+	loneChoice   = regexp.MustCompile(`\b[A-E]\b`)
+	choicePrefix = regexp.MustCompile(`^(?:\([A-E]\)|\*\*[A-E]\*\*|[A-E][.):])\s*(.+)$`)
+)
+
+// mathEqual compares two answers in their stripped form; the first rule that applies
+// decides.
+func mathEqual(pred, ref string, depth int) algebra.Verdict {
+	if strings.EqualFold(strip(pred), strip(ref)) && ref != "" {
+		return algebra.Same
+	}
+	if pred == "" || ref == "" {
+		return algebra.Different
+	}
+	if len(ref) == 1 && ref[0] >= 'A' && ref[0] <= 'E' && lastOf(loneChoice, strings.ToUpper(pred)) == ref {
+		return algebra.Same
+	}
+	if m := choicePrefix.FindStringSubmatch(pred); m != nil && depth < 5 {
+		if v := mathEqual(m[1], ref, depth+1); v == algebra.Same {
+			return v
+		}
+	}
+	if sameLists(pred, ref, depth) {
+		return algebra.Same
+	}
+	x, okX := plainNumber(pred)
+	y, okY := plainNumber(ref)
+	if okX && okY {
+		for _, scale := range []float64{0.01, 1, 100} {
+			if math.Abs(x-y*scale) <= 1e-4 {
+				return algebra.Same
+			}
+		}
+		return algebra.Different
+	}
+	without := strings.NewReplacer("{", "", "}", "", "(", "", ")", "")
+	if strings.EqualFold(without.Replace(pred), without.Replace(ref)) {
+		return algebra.Same
+	}
+	return symbolic(pred, ref)
+}
+
+func symbolic(pred, ref string) algebra.Verdict {
+	a, errA := algebra.Parse(ref)
+	b, errB := algebra.Parse(pred)
+	if errA != nil || errB != nil {
+		return algebra.Unknown
+	}
+	return algebra.Rule{Close: 1e-4}.Compare(a, b)
+}
+
+// sameLists compares the elements of two lists with commas, sorted.
+func sameLists(pred, ref string, depth int) bool {
+	if !strings.Contains(pred, ",") || !strings.Contains(ref, ",") || depth >= 5 {
+		return false
+	}
+	a, b := strings.Split(pred, ","), strings.Split(ref, ",")
+	if len(a) != len(b) || len(a) > maxAnchors {
+		return false
+	}
+	slices.Sort(a)
+	slices.Sort(b)
+	for i := range a {
+		if mathEqual(a[i], b[i], depth+5) != algebra.Same {
+			return false
+		}
+	}
+	return true
+}
+
+// plainNumber is a number with commas between thousands, and a percent sign.
+func plainNumber(s string) (float64, bool) {
+	s = strings.ReplaceAll(strip(s), ",", "")
+	scale := 1.0
+	if t, ok := strings.CutSuffix(s, "%"); ok {
+		s, scale = strings.TrimSuffix(t, `\`), 100
+	}
+	if !decimalText.MatchString(s) {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	return v / scale, err == nil
+}
+
+var decimalText = regexp.MustCompile(`^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?$`)
