@@ -78,13 +78,13 @@ func TestNamed(t *testing.T) {
 
 // hostile are answers that would keep a careless grader busy for ever.
 func hostile() map[string]string {
-	const mega = 1 << 20
-	repeat := func(s string) string { return strings.Repeat(s, mega/len(s)) }
+	repeat := func(s string) string { return strings.Repeat(s, (1<<18)/len(s)) }
+	mega := func(s string) string { return strings.Repeat(s, (1<<20)/len(s)) }
 	return map[string]string{
-		"letters": repeat("A"), "words": repeat("the answer is "), "colons": repeat("answer: "), "boxes": repeat(`\boxed{`),
+		"letters": mega("A"), "words": mega("the answer is "), "colons": repeat("answer: "), "boxes": mega(`\boxed{`),
 		"dollars": repeat("$$ "), "brackets": repeat(`\[ `), "parens": repeat("("), "fractions": repeat(`\frac`),
 		"numbers": repeat("1 "), "sums": repeat("1+"), "equations": repeat("answer 1="), "final": repeat("final answer "),
-		"digits": repeat("9"), "marks": repeat("#### "), "spaces": repeat(" "), "lines": repeat("\n"), "bytes": repeat("\xff"),
+		"digits": mega("9"), "marks": repeat("#### "), "spaces": repeat(" "), "lines": repeat("\n"), "bytes": repeat("\xff"),
 		"tower": `\boxed{` + strings.Repeat("10^", 1000) + "10}", "factorial": `\boxed{` + strings.Repeat("999!+", 800) + "1}",
 		"sets":   `\boxed{` + strings.Repeat(`\{1,`, 90) + "1" + strings.Repeat(`\}`, 90) + "}",
 		"fences": repeat("```\n"), "commas": `\boxed{` + strings.Repeat("1,", 2000) + "1}", "units": repeat("m s "),

@@ -84,7 +84,8 @@ type row struct {
 // catalogue is in AIPerf's order.
 func catalogue() []row {
 	return []row{
-		exactMatch, mathEquality, multipleChoice, lightevalExpr, lightevalLatex, lightevalGPQA, lightevalGSM8K, mmluPro,
+		exactMatch, mathEquality, multipleChoice, codeExecution, lightevalExpr, lightevalLatex, lightevalGPQA,
+		lightevalGSM8K, mmluPro,
 	}
 }
 

@@ -37,7 +37,8 @@ internal/glossary: internal/diag internal/docgen internal/metrics internal/sugge
 internal/leak:
 internal/race:
 internal/grade/algebra:
-internal/grade: internal/diag internal/grade/algebra
+internal/grade/pycode:
+internal/grade: internal/diag internal/grade/algebra internal/grade/pycode
 internal/header:
 internal/heap:
 internal/hub: internal/atomicfile internal/diag

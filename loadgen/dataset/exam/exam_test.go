@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"aiperf.dev/aiperf/internal/grade"
 	"aiperf.dev/aiperf/loadgen/dataset/exam"
 )
 
@@ -196,6 +197,9 @@ func TestCatalogue(t *testing.T) {
 		b, ok := exam.Known(name)
 		if !ok || b.Name != name || b.Dataset == "" {
 			t.Errorf("%s: %+v", name, b)
+		}
+		if !slices.Contains(grade.Names(), b.Grader) {
+			t.Errorf("%s: no grader %q", name, b.Grader)
 		}
 		if tasks := len(b.Tasks); map[string]int{"mmlu": 57, "mmlu_pro": 14, "bigbench": 27}[name] != tasks {
 			t.Errorf("%s: %d tasks", name, tasks)

@@ -1,0 +1,4 @@
+package grade
+
+// Pickled reads a pickle of one text.
+var Pickled = pickled

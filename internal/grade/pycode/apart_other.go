@@ -1,0 +1,15 @@
+//go:build !unix
+
+package pycode
+
+import (
+	"errors"
+	"os/exec"
+)
+
+// supported says that this system has the limits that code is run behind.
+const supported = false
+
+func apart(*exec.Cmd) {}
+
+func killGroup(int) error { return errors.ErrUnsupported }
