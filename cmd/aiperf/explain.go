@@ -19,8 +19,8 @@ import (
 var explainCommand = command{
 	name: "explain", usage: "print every resolved value and where it came from",
 	help: `aiperf explain FILE [PATH…] prints path, value and origin of each setting.
-aiperf explain metric|check|setting|term|column [NAME] shows what a word means;
-aiperf help WORD looks in all of them.
+aiperf explain metric|check|setting|term|column|fact|finding [NAME] shows what a
+word means; aiperf help WORD looks in all of them.
 
   aiperf explain sweep.cue
   aiperf explain sweep.cue phases endpoint.timeout
@@ -44,7 +44,7 @@ default; on a narrow terminal it is on the next line. Secrets are masked.`,
 	run: func(a *app, p *argv.Line) error {
 		if len(p.Words) == 0 {
 			return diag.New("which experiment?",
-				"aiperf explain FILE [PATH…], or aiperf explain metric|check|setting|term|column NAME")
+				"aiperf explain FILE [PATH…], or aiperf help WORD")
 		}
 		if kind, ok := glossary.Find(p.Words[0]); ok {
 			return a.explainWords(kind, p.Words[1:])

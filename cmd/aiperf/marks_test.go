@@ -1,10 +1,22 @@
 package main
 
 import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"aiperf.dev/aiperf/internal/diagnose"
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/internal/validity"
+	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sinks/report"
 )
 
@@ -20,9 +32,92 @@ func TestHelpKnowsTheScreens(t *testing.T) {
 		"cut off", "goodput %", "steady", "sentinel", "doubt", "in doubt", "scheduling delay", "all else holds",
 	)
 	for _, word := range said {
-		var b strings.Builder
-		if err := (helpText{&b, helpWidth}).word(command{settings: true}, word); err != nil || len(b.String()) < 40 {
-			t.Errorf("aiperf help %q: %v\n%s", word, err, &b)
+		if err := helps(word); err != nil {
+			t.Errorf("aiperf help %q: %v", word, err)
+		}
+	}
+}
+
+// Help knows every name of a catalogue: a screen, a finding or a table may print any of them.
+func TestHelpKnowsTheCatalogues(t *testing.T) {
+	t.Parallel()
+	names := slices.Concat(verdict.CheckIDs(), metrics.Tags(), telemetry.MeasureTags())
+	for _, f := range diagnose.Facts() {
+		names = append(names, f.Name)
+	}
+	for _, r := range diagnose.Rules() {
+		names = append(names, r.Name)
+	}
+	for _, name := range names {
+		if err := helps(name); err != nil {
+			t.Errorf("aiperf help %s: %v", name, err)
+		}
+	}
+}
+
+// helps is what is wrong with aiperf help WORD.
+func helps(word string) error {
+	var b strings.Builder
+	if err := (helpText{&b, helpWidth}).word(command{settings: true}, word); err != nil {
+		return err
+	}
+	if len(b.String()) < 40 {
+		return fmt.Errorf("it only says %q", &b)
+	}
+	return nil
+}
+
+// Words in capitals that the field, or everyone, knows.
+var known = []string{"CPU", "DRAM", "GPU", "HTTP", "LLM", "TensorRT"}
+
+// Whatever stands in a text of the rooms that make sentences and looks like a name of the
+// program's own, a word in capitals or one with an underscore, is a word that help knows.
+func TestHelpKnowsTheWordsOfSentences(t *testing.T) {
+	t.Parallel()
+	word := regexp.MustCompile(`\b([A-Z][A-Za-z]*[A-Z]+[a-z]?(-[0-9]+)?|[a-z]+(_[a-z]+)+)\b`)
+	where := map[string]string{}
+	for _, room := range []string{"runner/verdict", "sinks/report", "internal/diagnose", "sweep/decide"} {
+		files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(room), "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatal(files, err)
+		}
+		for _, name := range files {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.ImportSpec:
+					return false
+				case *ast.Field: // its tag is a key of a file
+					return n.Tag == nil
+				case *ast.BasicLit:
+					text, err := strconv.Unquote(n.Value)
+					if err == nil && n.Kind == token.STRING && strings.Contains(text, " ") {
+						for _, w := range word.FindAllString(text, -1) {
+							where[w] = filepath.Base(name) + ": " + text
+						}
+					}
+				}
+				return true
+			})
+		}
+	}
+	if len(where) < 40 {
+		t.Errorf("only %d words were found", len(where))
+	}
+	for _, w := range known {
+		if where[w] == "" {
+			t.Errorf("no sentence has %s", w)
+		}
+	}
+	for w, at := range where {
+		if err := helps(w); err != nil && !slices.Contains(known, w) {
+			t.Errorf("aiperf help %s: %v\n  in %s", w, err, at)
 		}
 	}
 }

@@ -170,7 +170,7 @@ func Facts() []Fact {
 			needsLoads, func(f *facts) float64 { return gain(f.lower, f) },
 		},
 		{
-			"gain_next", "exponent", "the same to the next higher load", needsLoads,
+			"gain_next", "exponent", "gain from this load to the next higher one", needsLoads,
 			func(f *facts) float64 { return gain(f, f.higher) },
 		},
 		{"gain_last", "exponent", "gain at the highest load", needsLoads, func(f *facts) float64 {

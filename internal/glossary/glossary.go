@@ -1,5 +1,6 @@
 // Package glossary says what one word of the program means: a word of its
-// screens, a metric, a check, a setting or a column of the tables. In goes a name as a
+// screens, a metric, a check, a setting, a column of the tables, or a fact or finding of
+// aiperf diagnose. In goes a name as a
 // person would type it, out come lines of a label and a text, from the same rows that the
 // pages in docs/ are made of.
 package glossary
@@ -41,6 +42,8 @@ func Kinds() []Kind {
 		{"check", check, checkNames},
 		{"setting", setting, settingNames},
 		{"column", column, columnNames},
+		{"fact", fact, factNames},
+		{"finding", finding, findingNames},
 	}
 }
 

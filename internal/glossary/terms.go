@@ -121,6 +121,12 @@ var terms = []term{
 		[]string{"goodput"},
 	},
 	{
+		"ignore_eos",
+		[]string{"min_tokens"},
+		"Fields of a request with which servers such as vLLM and SGLang make an answer as long as it was asked for, beyond the token that would end it.",
+		[]string{"extra-inputs"},
+	},
+	{
 		"in flight",
 		[]string{"open requests"},
 		"Requests that were sent and are not answered yet. On average they are rate × latency.",
@@ -151,6 +157,11 @@ var terms = []term{
 		[]string{"mock", "built-in server"},
 		"The address of the built-in server: mock:?ttft=40ms&itl=5ms sets its times, and aiperf mock-server serves it to other programs.",
 		[]string{"url"},
+	},
+	{
+		"MSER-5",
+		[]string{"MSER"},
+		"A rule for the length of a warm-up (marginal standard error, over means of five answers): the start to leave out is the one that makes the mean of the rest most certain.", nil,
 	},
 	{
 		"no value",
@@ -201,6 +212,10 @@ var terms = []term{
 		[]string{"steady window", "steady state", "window"},
 		"The part of a run at full load, without the ramp at its start and the drain at its end. Results are taken from it where every cell has one.",
 		[]string{"concurrency", "concurrency-ramp-duration"},
+	},
+	{
+		"stream_options", nil, "A field of a chat request; with include_usage in it the server sends its counts of tokens behind the last piece of an answer.",
+		[]string{"use-server-token-count"},
 	},
 	{
 		"taint",

@@ -33,7 +33,7 @@ internal/diagnose: internal/diag internal/metrics internal/resultdir internal/te
 internal/docgen: *
 internal/faults: *
 internal/faultserver:
-internal/glossary: internal/diag internal/docgen internal/metrics internal/suggest internal/telemetry runner/verdict schema sinks sweep sweep/decide
+internal/glossary: internal/diag internal/diagnose internal/docgen internal/metrics internal/suggest internal/telemetry runner/verdict schema sinks sweep sweep/decide
 internal/leak:
 internal/race:
 internal/grade/algebra:
