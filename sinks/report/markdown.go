@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/atomicfile"
@@ -64,8 +65,17 @@ func (r *Report) WriteMarkdown(path string, tables []string) error {
 	return atomicfile.Write(path, []byte(b.String()))
 }
 
-// plain keeps names and servers' words from being HTML in Markdown.
-func plain(s string) string { return strings.NewReplacer("&", "&amp;", "<", "&lt;").Replace(s) }
+// markup is what Markdown takes for HTML: the start of a tag, a comment or an address in
+// angle brackets, and a character's name; at the end of a text whatever may become one.
+var markup = regexp.MustCompile(`<[A-Za-z/!?]|<$|&[A-Za-z0-9#]+;|&[A-Za-z0-9#]*$`)
+
+// plain keeps names and servers' words from being HTML in Markdown; a "<" between numbers and
+// the "&" of an address stay as people read them, in a terminal too.
+func plain(s string) string {
+	return markup.ReplaceAllStringFunc(s, func(at string) string {
+		return map[byte]string{'<': "&lt;", '&': "&amp;"}[at[0]] + at[1:]
+	})
+}
 
 // cellText keeps text from breaking a Markdown table.
 func cellText(s string) string { return strings.ReplaceAll(plain(words.Clip(s, 300)), "|", `\|`) }

@@ -280,12 +280,12 @@ func (r *Report) doubts(s *sheet) {
 	spoiled := r.Spoiled
 	if r.folded >= mostFolds && r.Full == nil && len(spoiled) > 0 {
 		s.line(fmt.Sprintf("  invalid: %s; aiperf checks names them",
-			words.Count(len(spoiled), "number")+" that were asked for"))
+			words.Count(len(spoiled), "number")+" asked for"))
 		spoiled = nil
 	}
 	for i, line := range spoiled {
 		if i == most {
-			s.line(fmt.Sprintf("  … and %s", words.Count(len(spoiled)-most, "other number")+" that were asked for"))
+			s.line(fmt.Sprintf("  … and %s", words.Count(len(spoiled)-most, "other number")+" asked for"))
 			break
 		}
 		s.wrapped("  ", line)
