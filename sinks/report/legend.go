@@ -111,10 +111,17 @@ func (r *Report) legend(s *sheet, t *grid, m *marks) {
 	s.phrases(parts)
 }
 
+// byErrorsMark is the line on figures that nothing but failed requests makes doubtful.
+var byErrorsMark = validity.DoubtMark + " " + validity.Taint{Check: "errors", Level: validity.Doubtful}.Sentence()
+
 // doubted says what the marks of doubt mean, and what to type where the line of other
-// findings has not said it.
+// findings has not said it; of failed requests it says which figures are without them.
 func (r *Report) doubted(lines touched) []string {
 	said := len(r.Doubts) > max(maxDoubts-r.folded, 1)
+	failures := ""
+	if i := slices.Index(lines, byErrorsMark); i >= 0 && r.Requests.OK > 0 {
+		lines, failures = slices.Delete(slices.Clone(lines), i, i+1), r.survivors()
+	}
 	if r.folded > 0 { // the findings stand above: one phrase a mark
 		for i, line := range lines {
 			mark, _, _ := strings.Cut(line, " by ")
@@ -124,6 +131,9 @@ func (r *Report) doubted(lines touched) []string {
 	}
 	if len(lines) > 0 && !said {
 		lines[len(lines)-1] += ": aiperf checks " + r.Dir
+	}
+	if failures != "" {
+		lines = append(lines, failures)
 	}
 	return lines
 }

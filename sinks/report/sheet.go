@@ -78,7 +78,7 @@ func (s *sheet) phrases(parts []string) {
 	line := ""
 	for _, p := range parts {
 		if line != "" && words.Width(line)+3+words.Width(p) > min(s.width, sentenceWidth) {
-			s.line(line)
+			s.wrapped("", line)
 			line = ""
 		}
 		if line != "" {

@@ -102,8 +102,11 @@ func Enough(certified func(stat string) bool) (said string, all bool) {
 func (r *Report) certainty() (said, try string) {
 	n := r.Requests.In(record.Answered)
 	said = words.Count(n, "request")
-	if sent := r.Requests.In(record.WasSent); n < sent { // as the table counts them
+	switch sent := r.Requests.In(record.WasSent); {
+	case n < sent: // as the table counts them
 		said = words.Whole(n) + " of " + words.Count(sent, "request") + " answered"
+	case r.Requests.Failed > 0: // the figures are of the others
+		said = words.Whole(r.Requests.OK) + " of " + words.Whole(n) + " succeeded"
 	}
 	d, timed := r.Full.Get(metrics.BenchmarkDuration)
 	if timed = timed && d.Avg > 0; timed && d.Avg >= 0.1 {
@@ -183,7 +186,7 @@ func (r *Report) single(s *sheet) {
 			lines = append(lines, r.distribution("  failures as ∞", adj))
 		}
 	}
-	if r.mostFailed() {
+	if r.mostFailed() && !(byErrors(r.common) && r.Requests.OK > 0) { // else said below the table
 		s.wrapped("", fmt.Sprintf("figures of the %s that did not fail; – where these are too few",
 			words.Count(r.Requests.OK, "request")))
 	}
@@ -208,9 +211,19 @@ func byErrors(t validity.Taint) bool { return t.Check == "errors" && t.Level == 
 
 // survivors says in which way figures are in doubt of which failed requests have no part.
 func (r *Report) survivors() string {
-	return fmt.Sprintf("%s latencies, tok/s and req/s are of the %s that succeeded, without the %s that failed: a server "+
-		"that answers all of them may be slower", r.common.Mark(), words.Count(r.Requests.OK, "request"),
-		words.Whole(r.Requests.Failed))
+	if r.folded > 0 && r.Full == nil {
+		return fmt.Sprintf("%s without the %s that failed", validity.DoubtMark, words.Count(r.Requests.Failed, "request"))
+	}
+	said := fmt.Sprintf("%s latencies, tok/s and req/s are of the %s that succeeded", validity.DoubtMark,
+		words.Count(r.Requests.OK, "request"))
+	if r.folded == 0 {
+		said += fmt.Sprintf(", without the %s that failed: a server that answers all of them may be slower",
+			words.Whole(r.Requests.Failed))
+	}
+	if r.Full != nil && r.mostFailed() {
+		said += "; " + noneMark + " where these are too few"
+	}
+	return said
 }
 
 // closed tells whether nothing but answers sets the pace: latencies from schedule say

@@ -52,7 +52,7 @@ func TestMostRequestsFailed(t *testing.T) {
 		}
 	}
 	for _, said := range []string{
-		"of the 6 requests that did not fail",
+		"are of the 6 requests that succeeded",
 		"~ latencies, tok/s and req/s are of the 6 requests that succeeded, without the\n294 that failed",
 	} {
 		if !strings.Contains(got, said) {
@@ -349,6 +349,40 @@ func TestGatesByUncertainPercentiles(t *testing.T) {
 			if got := r.gatesSentence(short); got != c.want {
 				t.Errorf("%+v: %q, want %q", c.gates, got, c.want)
 			}
+		}
+	}
+}
+
+// A table of several runs says which figures failed requests have no part in, in the same
+// words as one run, and in short where the screen is.
+func TestTablesSayWhatFiguresAreOf(t *testing.T) {
+	t.Parallel()
+	errs := validity.Taint{Check: "errors", Level: validity.Doubtful}
+	gaps := validity.Taint{Check: "turnaround", Level: validity.Doubtful}
+	const whole = "~ latencies, tok/s and req/s are of the 540 requests that succeeded, without the 60 that failed: " +
+		"a server that answers all of them may be slower"
+	for _, c := range []struct {
+		folded int
+		taints []validity.Taint
+		want   string
+	}{
+		{0, []validity.Taint{errs}, whole},
+		{1, []validity.Taint{errs}, "~ without the 60 requests that failed"},
+		{0, []validity.Taint{errs, gaps}, "~ in doubt by turnaround: aiperf checks out " + whole},
+		{1, []validity.Taint{gaps}, "~ in doubt: aiperf checks out"},
+	} {
+		r := &Report{
+			Plan: &sweep.Plan{}, Results: &decide.Results{}, Dir: "out", folded: c.folded,
+			Requests: record.Counts{OK: 540, Failed: 60},
+		}
+		m := &marks{}
+		for _, taint := range c.taints {
+			m.doubted.mark(taint)
+		}
+		s := newSheet(200)
+		r.legend(s, &grid{}, m)
+		if got := oneSpace(s.String()); got != c.want {
+			t.Errorf("%v, folded %d:\ngot  %q\nwant %q", c.taints, c.folded, got, c.want)
 		}
 	}
 }

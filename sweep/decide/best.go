@@ -374,7 +374,12 @@ func rank(o Objective, among []*CellResult, doubts []doubt, alpha float64) Best 
 		b.Said = "no cell meets them"
 		if len(doubts) > 0 {
 			b.Doubtful = true
-			b.Said = "cannot be decided; every cell that may be best is in doubt: " + saidOf(doubts)
+			b.Said = "cannot be decided; every cell that may be best is "
+			if len(doubts) == 1 {
+				b.Said += doubts[0].why + ": " + some(doubts[0].cells)
+			} else {
+				b.Said += "in doubt: " + saidOf(doubts)
+			}
 		}
 		return b
 	}
