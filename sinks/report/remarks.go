@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -43,19 +44,16 @@ func (c Comparison) remarks(hidden []decide.Row, more string, short bool) []stri
 	if line := c.finds(); line != "" && !short {
 		first = append(first, line)
 	}
-	var out, notes []string
+	var out []string
 	if len(first) > 0 {
 		out = append(out, strings.Join(first, " · "))
 	}
-	for _, r := range c.Primary() {
-		if r.Note != "" && !slices.Contains(notes, r.Note) {
-			notes = append(notes, r.Note)
-			said := shortName(r) + " " + remark(r) + ": " + r.Note
-			if short { // the table has the remark
-				said = shortName(r) + " " + r.Note
-			}
-			out = append(out, said)
+	for note, rows := range c.notes() {
+		said := alike(rows) + " " + remark(rows[0]) + ": " + note
+		if short { // the table has the remark
+			said = alike(rows) + " " + note
 		}
+		out = append(out, said)
 	}
 	if short && len(out) > 1 {
 		out = []string{strings.Join(out, " · ")}
@@ -77,6 +75,34 @@ func (c Comparison) remarks(hidden []decide.Row, more string, short bool) []stri
 		out = append(out, "only in the candidate: "+some(c.OnlyCandidate, maxChanges))
 	}
 	return out
+}
+
+// notes are the notes of the rows that decide, in their order, each with the rows that have
+// it and the same remark.
+func (c Comparison) notes() iter.Seq2[string, []decide.Row] {
+	return func(yield func(string, []decide.Row) bool) {
+		rows := slices.DeleteFunc(slices.Clone(c.Primary()), func(r decide.Row) bool { return r.Note == "" })
+		for len(rows) > 0 {
+			first := rows[0]
+			same := func(r decide.Row) bool { return r.Note == first.Note && remark(r) == remark(first) }
+			left := slices.DeleteFunc(slices.Clone(rows), same)
+			if !yield(first.Note, slices.DeleteFunc(rows, func(r decide.Row) bool { return !same(r) })) {
+				return
+			}
+			rows = left
+		}
+	}
+}
+
+// alike names the metrics of some rows, each once.
+func alike(rows []decide.Row) string {
+	var names []string
+	for _, r := range rows {
+		if name := shortName(r); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return some(names, maxChanges)
 }
 
 // changedAmong names those of some rows that are WORSE or BETTER: " (WORSE in req/s)".

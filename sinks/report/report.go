@@ -151,6 +151,9 @@ func (r *Report) screen() string {
 				s.line("")
 			}
 		}
+		if len(r.Plan.Cells) == 1 && r.Search == nil && r.Adaptive == nil { // what was measured is in no column
+			s.wrapped("", r.about())
+		}
 		if r.Search != nil {
 			r.probes(s)
 		} else if without := r.matrix(s); len(without) > 0 {

@@ -432,6 +432,9 @@ func windowOfAll(cells []decide.CellResult) string {
 
 // lengths are the mean lengths of prompts and answers.
 func (r *Report) lengths() string {
+	if r.Full == nil {
+		return ""
+	}
 	in, ok := r.headline(metrics.InputSequenceLength)
 	out, also := r.headline(metrics.OutputSequenceLength)
 	var parts []string

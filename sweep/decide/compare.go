@@ -12,6 +12,7 @@ import (
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -224,7 +225,7 @@ func unlike(a, b Arm, x, y *ArmCell) error {
 	}
 	var asked, follows []string
 	differ := func(name, was, is string) {
-		said := fmt.Sprintf("%s is %s in the first, %s in the second", name, was, is)
+		said := fmt.Sprintf("%s is %s in the first, %s in the second", typedAs(name, x.Alike), was, is)
 		if strings.HasPrefix(name, "datasets.") && strings.HasSuffix(name, ".entries") {
 			follows = append(follows, said)
 			return
@@ -259,6 +260,50 @@ func unlike(a, b Arm, x, y *ArmCell) error {
 		Message: fmt.Sprintf("%s and %s did not do the same%s: %s", a.Name, b.Name, at, strings.Join(all, "; ")),
 		Hint:    "only the compared axis may differ; run both with the same experiment",
 	}
+}
+
+// typedAs is the flag of a property, or its key: "--request-count" of "phases.0.requests".
+// One of several phases or data sets has a key alone, as flags are about the only one.
+func typedAs(name string, of []Fact) string {
+	list, rest, _ := strings.Cut(name, ".")
+	at, rest, numbered := strings.Cut(rest, ".")
+	path := "benchmark." + name
+	switch {
+	case !numbered:
+	case list == "datasets":
+		path = "benchmark.datasets.main." + rest
+	case list == "phases":
+		path = "benchmark.phases." + valueOf(of, "phases."+at+".kind", "profiling") + "." + rest
+	}
+	same := func(f Fact) bool {
+		return numbered && strings.HasPrefix(f.Name, list+".") && !strings.HasPrefix(f.Name, list+"."+at+".")
+	}
+	if !slices.ContainsFunc(of, same) {
+		for _, o := range schema.Options() {
+			if o.Path == path && !o.Hidden && o.Instead == "" && !o.Unsupported {
+				return "--" + plainest(o.Names)
+			}
+		}
+	}
+	return name
+}
+
+func valueOf(of []Fact, name, without string) string {
+	for _, f := range of {
+		if f.Name == name {
+			return f.Value
+		}
+	}
+	return without
+}
+
+// plainest is the name of a flag that people type: the first, or one less than half as long.
+func plainest(names []string) string {
+	short := slices.MinFunc(names, func(a, b string) int { return len(a) - len(b) })
+	if 2*len(short) < len(names[0]) {
+		return short
+	}
+	return names[0]
 }
 
 // duel is one cell of both arms.

@@ -177,7 +177,7 @@ func TestCompareRefusesTheUnlike(t *testing.T) {
 	a, b := arm("a", base, flow), arm("b", base, flow)
 	b.Cells[0].Alike = []decide.Fact{{Name: "endpoint.type", Value: "completions"}}
 	_, err := decide.Compare(a, b, decide.Terms{})
-	if err == nil || !strings.Contains(err.Error(), "endpoint.type is chat in the first, completions in the second") {
+	if err == nil || !strings.Contains(err.Error(), "--endpoint-type is chat in the first, completions in the second") {
 		t.Errorf("another endpoint type: %v", err)
 	}
 	b = arm("b", base, flow)
