@@ -131,6 +131,16 @@ func warmAlike(a *schema.Adaptive, pt *point) {
 	}
 }
 
+// Base is the benchmark of which an adaptive search varies settings, as it was given; nil
+// where one of them must have a value and was given none.
+func (p *Plan) Base() *schema.Resolved {
+	r, err := p.doc.Resolve(nil)
+	if err != nil {
+		return nil
+	}
+	return r
+}
+
 // PlannerTerms are what the planner of the plan's adaptive search is told.
 func (p *Plan) PlannerTerms() planner.Terms {
 	return plannerTerms(&schema.Sweep{Adaptive: p.Adaptive, Filters: p.Filters}, p.Experiment.RandomSeed)

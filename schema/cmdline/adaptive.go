@@ -5,6 +5,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/lower"
 	"aiperf.dev/aiperf/schema/source"
 )
 
@@ -92,6 +93,44 @@ func (l *Line) warmProbes() {
 	w.Put("name", source.TextNode("warmup", at))
 	w.Put("duration", source.LeafNode(n.Value, at))
 	phases.Items = append([]*source.Node{w}, phases.Items...)
+}
+
+// precise are the requests of a run of smooth_isotonic, by sla_precision.
+var precise = map[string]int64{"tight": 10000, "normal": 1000, "coarse": 300}
+
+// sizeProbes ends the phase of a search by smooth_isotonic that nothing bounds after as many
+// requests as its precision takes.
+func (l *Line) sizeProbes() {
+	p, said := l.Root.At(fields.PhasePath), l.Root.At("sweep.sla_precision")
+	if p == nil || l.Root.At("sweep.planner").Text() != "smooth_isotonic" {
+		return
+	}
+	for _, name := range []string{"requests", "sessions", "duration"} {
+		if p.Get(name) != nil || l.Axes.On(fields.PhasePath+"."+name) != nil || l.searches(name) {
+			return
+		}
+	}
+	precision, why := said.Text(), "sla_precision: "+said.Text()
+	if said == nil {
+		precision, why = "normal", "smooth_isotonic at sla_precision: normal"
+	}
+	if n := precise[precision]; n > 0 {
+		lower.Fill(p, "requests", n, source.Follows, why)
+	}
+}
+
+// searches reports whether a field of the phase is a dimension of the search.
+func (l *Line) searches(name string) bool {
+	space := l.Root.At("sweep.search_space")
+	if space == nil || space.Kind != source.List {
+		return false
+	}
+	for _, d := range space.Items {
+		if lower.AxisKey(fields.Canonical(d.Get("path").Text())) == lower.AxisKey(fields.PhasePath+"."+name) {
+			return true
+		}
+	}
+	return false
 }
 
 // limitNode is a limit on a figure as the sweep block has it.

@@ -35,6 +35,7 @@ func (l *Line) combineFlags() diag.Errors {
 	l.completeDataset()
 	bad := lower.Twice(l.Index, l.Root.Get("benchmark"), "benchmark", "benchmark")
 	recipe := append(l.adaptive(), l.expandRecipe()...)
+	l.sizeProbes()
 	l.warmProbes()
 	l.dropIdleSweep()
 	l.preferVerbose()

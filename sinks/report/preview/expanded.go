@@ -54,11 +54,18 @@ func Expand(plan *sweep.Plan, only *int, full bool) Expanded {
 			continue
 		}
 		v := Variation{Index: c.Index, DirName: c.DirName, Label: c.Label, Values: c.Values}
+		body := c.Resolved
+		if plan.Adaptive != nil { // its points are not known yet: what they are laid over
+			v = Variation{DirName: "base", Label: "base"}
+			if base := plan.Base(); base != nil {
+				body = base
+			}
+		}
 		if v.Values == nil {
 			v.Values = map[string]any{}
 		}
 		if full {
-			v.Benchmark = withInfinity(c.Resolved.AsAIPerf())
+			v.Benchmark = withInfinity(body.AsAIPerf())
 		}
 		d.Variations = append(d.Variations, v)
 	}
