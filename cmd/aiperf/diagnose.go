@@ -17,15 +17,33 @@ default.
   aiperf diagnose results/sweep-20261121T093000Z
   aiperf diagnose results/latest --format json
 
-Several loads say more than one: --concurrency 1,8,32.`,
-	words: resultDirs,
-	flags: []argv.Switch{{
+Several loads say more than one: --concurrency 1,8,32.
+
+  aiperf diagnose --prove DIR|FILE    shows the cause with an experiment
+
+--prove changes one thing at a time about the load with most requests in flight:
+half as many at once, prompts half as long, answers half as long. It carries
+that out against the same server, in trials, and states a cause only where every
+other one is contradicted. Exit code 0: a cause, or that nothing limits the
+server; 4: the causes are not separable within the budget.`,
+	words: resultDirs, settings: true,
+	flags: append([]argv.Switch{{
 		Name: "format", Arg: "FORMAT", Words: []string{"text", "json"},
 		Doc: "text (default) or json",
-	}},
+	}}, proveFlags...),
+	often: []section{
+		{"Output", []string{"format"}},
+		{"Experiment", []string{"prove", "budget", "cell", "api-key", "artifact-dir", "progress"}},
+	},
 	run: func(a *app, p *argv.Line) error {
 		dir, err := onlyFile(p, "aiperf diagnose DIR")
 		if err != nil {
+			return err
+		}
+		if p.Has("prove") {
+			return a.prove(dir, p)
+		}
+		if err := noProve(p); err != nil {
 			return err
 		}
 		if !holdsResults(dir) {

@@ -12,6 +12,7 @@ import (
 	"aiperf.dev/aiperf/internal/compat"
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/diagnose"
+	"aiperf.dev/aiperf/internal/diagnose/prove"
 	"aiperf.dev/aiperf/internal/docgen"
 	"aiperf.dev/aiperf/internal/docgen/examples"
 	"aiperf.dev/aiperf/internal/glossary"
@@ -207,6 +208,8 @@ func diagnosePage(t *testing.T, have []byte) string {
 	page, err := docgen.Fill(have, "rules", docgen.Rules(rules))
 	page = []byte(check(t, string(page), err))
 	page, err = docgen.Fill(page, "facts", docgen.Facts(facts))
+	page = []byte(check(t, string(page), err))
+	page, err = docgen.Fill(page, "causes", docgen.Causes(prove.Catalogue()))
 	return check(t, string(page), err)
 }
 

@@ -90,7 +90,7 @@ func (a *app) quick(p *argv.Line) error {
 	if err := q.question(); err != nil {
 		return err
 	}
-	if err := q.place(); err != nil {
+	if err := q.place("quick"); err != nil {
 		return err
 	}
 	first, err := q.first()
@@ -244,8 +244,9 @@ func (q *quickly) model(served []string) error {
 	return nil
 }
 
-// place makes the folder of everything that is written.
-func (q *quickly) place() error {
+// place makes the folder of everything that is written: the one that was named, else a new
+// one of the command's.
+func (q *quickly) place(command string) error {
 	for _, as := range q.p.Assigns {
 		if as.Path == "benchmark.artifacts.dir" {
 			q.dir = as.Value.Text()
@@ -256,7 +257,7 @@ func (q *quickly) place() error {
 		func(as schema.Assignment) bool { return as.Path == "benchmark.artifacts.dir" })
 	q.p = &without
 	if q.dir == "" {
-		q.dir = unused(filepath.Join("results", "quick-"+time.Now().UTC().Format("20060102T150405Z")))
+		q.dir = unused(filepath.Join("results", command+"-"+time.Now().UTC().Format("20060102T150405Z")))
 	} else if entries, err := os.ReadDir(q.dir); err == nil && len(entries) > 0 {
 		return diag.New("--artifact-dir: "+q.dir+" is not empty", "name a new folder")
 	}
@@ -384,38 +385,12 @@ func (q *quickly) search(
 			words.Span(q.ask.Budget), Hint: fmt.Sprintf("--budget %.0fm, or shorter answers with --osl",
 			math.Ceil(c.Needs.Minutes()))}
 	}
-	_, doc, err := q.expanded("quick", c.Text)
+	k, err := q.kept("quick", fmt.Sprintf("How many users %s at %s serves within limits: made by aiperf quick --budget %s.",
+		q.ask.Model, q.shown(), words.Span(q.ask.Budget)), c.Text)
 	if err != nil {
 		return err
 	}
-	text, _, err := compat.Write(doc.Said(), "cue")
-	if err != nil {
-		return err
-	}
-	file := filepath.Join(q.dir, "quick.cue")
-	head := fmt.Sprintf("// How many users %s at %s serves within limits: made by aiperf quick --budget %s.\n//\n//\taiperf run %s\n",
-		q.ask.Model, q.shown(), words.Span(q.ask.Budget), file)
-	if err := errors.Join(atomicfile.Write(file, append([]byte(head), text...)),
-		os.Remove(filepath.Join(q.dir, "quick.yaml"))); err != nil {
-		return written(err)
-	}
-	hidden := compat.Secrets(doc.Said())
-	q.env = func(name string) (string, bool) {
-		if v, ok := hidden[name]; ok {
-			return v, true
-		}
-		return os.LookupEnv(name)
-	}
-	plain := *q.p
-	plain.Assigns = nil
-	doc, plan, err := q.expand("run", file, &plain, runnable(runner.Inputs))
-	if err != nil {
-		return err
-	}
-	opt, err := q.options("run", file, doc, plan, &plain)
-	if err != nil {
-		return err
-	}
+	file, doc, plan, opt := k.file, k.doc, k.plan, k.opt
 	opt.Dir = filepath.Join(q.dir, "search")
 	if strings.HasPrefix(q.dir, "results") {
 		opt.Latest = filepath.Join("results", "latest")
@@ -434,6 +409,48 @@ func (q *quickly) search(
 		return err
 	}
 	return exitCode(res, true, q.hard.Err() != nil)
+}
+
+// prepared is an experiment that is written for people, and ready to be carried out.
+type prepared struct {
+	file string
+	doc  *schema.Document
+	plan *sweep.Plan
+	opt  runner.Options
+}
+
+// kept writes an experiment in CUE, with what it is above it, and reads it as anybody would
+// who has it. Secrets are not in it: they are taken from text.
+func (q *quickly) kept(name, what string, text []byte) (*prepared, error) {
+	_, doc, err := q.expanded(name, text)
+	if err != nil {
+		q.tidy(name)
+		return nil, err
+	}
+	cue, _, err := compat.Write(doc.Said(), "cue")
+	if err != nil {
+		return nil, err
+	}
+	k := &prepared{file: filepath.Join(q.dir, name+".cue")}
+	head := fmt.Sprintf("// %s\n//\n//\taiperf run %s\n", what, k.file)
+	if err := errors.Join(atomicfile.Write(k.file, append([]byte(head), cue...)),
+		os.Remove(filepath.Join(q.dir, name+".yaml"))); err != nil {
+		return nil, written(err)
+	}
+	hidden := compat.Secrets(doc.Said())
+	q.env = func(name string) (string, bool) {
+		if v, ok := hidden[name]; ok {
+			return v, true
+		}
+		return os.LookupEnv(name)
+	}
+	plain := *q.p
+	plain.Assigns = nil
+	if k.doc, k.plan, err = q.expand("run", k.file, &plain, runnable(runner.Inputs)); err != nil {
+		return nil, err
+	}
+	k.opt, err = q.options("run", k.file, k.doc, k.plan, &plain)
+	return k, err
 }
 
 // answer prints the paragraph.

@@ -11,3 +11,9 @@ func Rules(rows [][]string) string {
 func Facts(rows [][]string) string {
 	return table([]string{"fact", "unit", "what it is", "where it is not known"}, rows)
 }
+
+// Causes are what an experiment can show, in rows of name, title and what is expected of each
+// effect; effects are those.
+func Causes(effects []string, rows [][]string) string {
+	return table(append([]string{"cause", "what it says"}, effects...), rows)
+}
