@@ -84,7 +84,8 @@ func (a *app) prove(target string, p *argv.Line) error {
 	}
 	k.opt.Dir, k.opt.Latest, k.opt.Page = filepath.Join(q.dir, "runs"), "", false
 	k.opt.Say = func(line string) { a.note(line) }
-	a.note(fmt.Sprintf("changes one thing at a time: %s, each in %s of %s, in about %s", changes(), words.Count(x.Trials, "trial"),
+	a.note(fmt.Sprintf("changes one thing at a time: %s, each in %s of %s, in about %s", changes(),
+		words.Count(x.Trials, "trial"),
 		words.Span(x.Length.Round(100*time.Millisecond)), words.Span(x.Takes.Round(time.Second))))
 	end := a.showProgress(k.doc, k.plan, p, &k.opt)
 	res, err := runner.Run(a.issue, a.hard, k.plan, k.opt)
@@ -118,7 +119,8 @@ func (q *quickly) base(target string, cell int, limit time.Duration) (*prove.Bas
 			return nil, 0, err
 		}
 		for _, path := range b.Hidden {
-			if !slices.ContainsFunc(q.p.Assigns, func(as schema.Assignment) bool { return strings.HasPrefix(path, as.Path) }) {
+			given := func(as schema.Assignment) bool { return strings.HasPrefix(path, as.Path) }
+			if !slices.ContainsFunc(q.p.Assigns, given) {
 				return nil, 0, diag.New(target+" does not hold the secret in "+path, "give it again, with its flag or as --set "+path+"=…")
 			}
 		}

@@ -66,6 +66,7 @@ var known = map[string]string{
 	"internal/record/recordtest":       "records made for tests",
 	"sweep/sweeptest":                  "plans made for tests",
 	"loadgen/dataset/datasettest":      "data sets made for tests",
+	"internal/diagnose/prove":          "the experiment that it writes",
 	"sinks/columns.go":                 "columns of the tables, in their own catalogue",
 	"sinks/aiperf/recheck.go":          "recomputes files of AIPerf from what stands in them, without our catalogue",
 	"sinks/aiperf/differences.go":      "the table of where AIPerf's files differ, metric by metric",

@@ -51,7 +51,8 @@ func Read(dir string, cell int) (*Base, error) {
 	}
 	if cell < 0 {
 		for i := range lock.Cells {
-			if most := figures[i][metrics.EffectiveConcurrency]; cell < 0 || most > figures[cell][metrics.EffectiveConcurrency] {
+			most := figures[i][metrics.EffectiveConcurrency]
+			if cell < 0 || most > figures[cell][metrics.EffectiveConcurrency] {
 				cell = i
 			}
 		}
@@ -59,8 +60,10 @@ func Read(dir string, cell int) (*Base, error) {
 	of := figures[cell]
 	b := &Base{
 		Benchmark: lock.Cells[cell].Benchmark, Users: of[metrics.EffectiveConcurrency],
-		ISL: of[metrics.InputSequenceLength], OSL: of[metrics.OutputSequenceLength], Latency: of[metrics.RequestLatency],
-		Rate: of[metrics.RequestThroughput],
+		ISL:     of[metrics.InputSequenceLength],
+		OSL:     of[metrics.OutputSequenceLength],
+		Latency: of[metrics.RequestLatency],
+		Rate:    of[metrics.RequestThroughput],
 	}
 	return b, b.check(dir)
 }
@@ -71,12 +74,23 @@ func (b *Base) check(dir string) error {
 		Endpoint struct {
 			Type string `json:"type"`
 		} `json:"endpoint"`
+		Phases []struct {
+			Kind        string  `json:"kind"`
+			Type        string  `json:"type"`
+			Concurrency float64 `json:"concurrency"`
+		} `json:"phases"`
 	}
 	var tree any
 	if err := errors.Join(json.Unmarshal(b.Benchmark, &said), json.Unmarshal(b.Benchmark, &tree)); err != nil {
 		return &diag.Error{Place: dir, Message: resultdir.LockName + ": " + err.Error(), Hint: "the directory is damaged: run the experiment again", Cause: err}
 	}
 	b.Type = said.Endpoint.Type
+	for _, p := range said.Phases { // a closed loop holds its number but for its start and its end
+		if p.Kind != "warmup" && p.Type == "concurrency" {
+			b.Users = p.Concurrency
+			break
+		}
+	}
 	if tree, b.Hidden = shown(tree, "benchmark"); len(b.Hidden) > 0 {
 		b.Benchmark, _ = json.Marshal(tree) // it was read from JSON
 	}
@@ -89,7 +103,7 @@ func (b *Base) check(dir string) error {
 	case !(b.ISL >= 4):
 		return refuse(fmt.Sprintf("prompts have %.3g tokens: an experiment halves them", zero(b.ISL)), "measure with longer prompts")
 	case !(b.Users >= 1.9):
-		return refuse(fmt.Sprintf("%.2g requests were in flight on average: an experiment halves their number", zero(b.Users)), "measure with at least two at once, as in --concurrency 8")
+		return refuse("fewer than two requests were in flight: an experiment halves their number", "measure with at least two at once, as in --concurrency 8")
 	}
 	return nil
 }

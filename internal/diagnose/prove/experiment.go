@@ -48,9 +48,10 @@ func (b *Base) Experiment(budget time.Duration) (*Experiment, error) {
 	if trials < fewestTrials {
 		needs := fewestTrials * cells * (least + beside)
 		return nil, &diag.Error{
-			Code:    diag.Invalid,
-			Message: fmt.Sprintf("the server is too slow for an experiment within %s: a request takes %s", words.Span(budget), words.Span(latency.Round(time.Millisecond))),
-			Hint:    "--budget " + longer(needs),
+			Code: diag.Invalid,
+			Message: fmt.Sprintf("the server is too slow for an experiment within %s: a request takes %s, and %.2g are answered each second",
+				words.Span(budget), words.Span(latency.Round(time.Millisecond)), b.Rate),
+			Hint: "--budget " + longer(needs),
 		}
 	}
 	if trials > usualTrials { // longer runs first, then more of them
