@@ -5,7 +5,7 @@ BIN         := build/bin
 GOFUMPT     := $(BIN)/gofumpt@v0.12.0
 STATICCHECK := $(BIN)/staticcheck@v0.8.2
 
-.PHONY: all test unit lint cross race nvml bench sim generate pictures venv clean
+.PHONY: all test unit lint cross race nvml bench sim graders generate pictures venv clean
 
 all: test
 
@@ -78,6 +78,15 @@ sim:
 	go test -v -timeout 10h ./sweep/search -run TestCoverage -searches $(SEARCHES)
 	go test -v -timeout 10h ./internal/diagnose -run TestDrawnServers -plans $(PLANS)
 	internal/sim/quickstart.sh 20
+
+# graders compares ANSWERS answers of each kind, in forms that models give, with the
+# implementations that AIPerf's graders are made of (2000 take five minutes of a core).
+# BBH=DIR compares all prompts of BIG-Bench Hard, made of a checkout of its authors'
+# repository, too.
+ANSWERS := 2000
+graders:
+	go test -v -timeout $(LIMIT) ./internal/grade -run TestAgainstReference -reference $$(internal/repo/venv.sh graders) -answers $(ANSWERS)
+	@if [ -n "$(BBH)" ]; then go test -v ./loadgen/dataset/exam -run TestBigBenchPrompts -bbh $(abspath $(BBH)); fi
 
 generate:
 	go generate ./...

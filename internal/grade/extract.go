@@ -425,9 +425,9 @@ func (f finder) scan(formulas bool) (spans []span) {
 	return spans
 }
 
-// pythonic are formulas that Python does not read: signs that it has not, and factors
-// side by side.
-var pythonic = regexp.MustCompile(`[×÷]|[\d)]\s+[\d(]|\d\(|\)[\d(]`)
+// unpythonic are formulas that Python does not read: signs that it has not, factors side
+// by side, a number with two points.
+var unpythonic = regexp.MustCompile(`[×÷]|[\d).]\s+[\d(]|\d\(|\)[\d(]|\.\d+\.`)
 
 // read gives what stands at a place, and its text.
 func (s span) read() (*algebra.Expr, string) {
@@ -440,7 +440,7 @@ func (s span) read() (*algebra.Expr, string) {
 		value, _ := algebra.Parse(text)
 		return value, s.number
 	case s.formula != "":
-		if pythonic.MatchString(s.formula) {
+		if unpythonic.MatchString(s.formula) {
 			return nil, s.formula
 		}
 		value, _ := algebra.Parse(s.formula)

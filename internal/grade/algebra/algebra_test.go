@@ -105,6 +105,10 @@ func TestCompare(t *testing.T) {
 		{exact, `x_1+x_2`, `x_2+x_1`, same},
 		{exact, `2^{-1}`, `\frac{1}{2}`, same},
 		{exact, `3\times10^5`, `300000`, same},
+		{exact, `2\pir`, `2 r \pi`, same},
+		{exact, `2\cdotx`, `2x`, same},
+		{exact, `\alpha+\beta`, `\beta + \alpha`, same},
+		{exact, `\theta`, `θ`, same},
 	} {
 		if got := compare(t, c.rule, c.a, c.b); got != c.want {
 			t.Errorf("%s against %s: %d, want %d", c.b, c.a, got, c.want)
@@ -116,7 +120,7 @@ func TestCompare(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"", "(", ")", `\frac{1}`, `\boxed{`, `\text{a`, "1 +", "a^", `\begin{cases}1\end{cases}`, `\int x`,
+		"", "(", ")", `\frac{1}`, `\boxed{`, `\text{a`, "1 +", "a^", `\begin{cases}1\end{cases}`, `\int x`, `\foo`, `\foox`,
 		strings.Repeat("(", 200) + "1" + strings.Repeat(")", 200), strings.Repeat("(", 100_000),
 		strings.Repeat(`\frac`, 300) + "12", strings.Repeat(`\sqrt`, 300) + "2", strings.Repeat("9", 2000),
 		strings.Repeat("1+", 100_000) + "1", strings.Repeat("|", 300), "2" + strings.Repeat("^2", 300), "\xff",

@@ -1,6 +1,7 @@
 package algebra
 
 import (
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -16,6 +17,23 @@ var ofOne = []string{
 	"sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "ln", "log", "lg",
 	"exp", "abs", "det",
 }
+
+// greek are the letters that are symbols like any other.
+const greek = " alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho sigma tau upsilon phi varphi chi psi omega ell hbar prime star "
+
+// commands are all that the parser knows beside other spellings, signs and texts. Those
+// at the end are known, and are not read.
+var commands = func() map[string]bool {
+	m := map[string]bool{}
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(named)), ofOne, strings.Fields(greek), strings.Fields(`
+		frac binom sqrt emptyset varnothing mathbb mathcal overline bar vec hat overrightarrow widehat boxed fbox begin end
+		lfloor rfloor lceil rceil langle rangle max min gcd lcm cup cap setminus circ pm mp
+		Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega
+		hline ldots cdots dots bmod pmod mod int iint prod sum lim angle triangle perp parallel cong`)) {
+		m[name] = true
+	}
+	return m
+}()
 
 // command reads what a command means, with its arguments.
 func (p *parser) command(name string) (*Expr, error) {
@@ -58,11 +76,11 @@ func (p *parser) command(name string) (*Expr, error) {
 			return nil, err
 		}
 		return call(name, e.args...), nil
-	case "cup", "cap", "end", "circ", "hline", "ldots", "cdots", "dots", "bmod", "pmod", "mod", "int", "prod", "lim",
-		"sum":
-		return nil, errSyntax
 	}
-	return &Expr{op: symbol, name: `\` + name}, nil // a Greek letter
+	if strings.Contains(greek, " "+strings.ToLower(name)+" ") {
+		return &Expr{op: symbol, name: `\` + name}, nil
+	}
+	return nil, errSyntax // a sign that stands between two, or one that is not read
 }
 
 func (p *parser) two(make func(a, b *Expr) *Expr) (*Expr, error) {

@@ -166,20 +166,39 @@ func scanCommand(s string) (token, int, error) {
 		_, n := utf8.DecodeRuneInString(s[1:])
 		return token{}, 1 + n, nil // spaces, \$
 	}
-	name := s[1:i]
-	switch to, other := renamed[name]; {
+	name := known(s[1:i])
+	if name == "" {
+		return token{}, 0, errSyntax
+	}
+	i = 1 + len(name)
+	if to := renamed[name]; to == "{" || to == "}" {
+		return token{kind: sign, text: `\` + to}, i, nil
+	} else if to != "" && !isLetter(to[0]) {
+		return token{kind: sign, text: to}, i, nil
+	} else if to != "" {
+		name = to
+	}
+	switch {
 	case skipped[name]:
 		return token{}, i, nil
 	case texts[name]:
 		return scanText(s, i)
-	case other && len(to) > 1 && to[0] < 0x80:
-		name = to
-	case other && (to == "{" || to == "}"):
-		return token{kind: sign, text: `\` + to}, i, nil
-	case other:
-		return token{kind: sign, text: to}, i, nil
 	}
 	return token{kind: command, text: name}, i, nil
+}
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+// known is the longest beginning of a name that is a command: where spaces were dropped,
+// \pi r has become \pir. "" for none.
+func known(name string) string {
+	for n := len(name); n > 1; n-- {
+		short := name[:n]
+		if skipped[short] || texts[short] || renamed[short] != "" || signOf[short] != "" || commands[short] {
+			return short
+		}
+	}
+	return ""
 }
 
 // scanText reads the argument of \text, which ends at the next brace.
