@@ -131,6 +131,45 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// Sets of sets could be compared in as many ways as there are orders: the effort ends, and
+// what is not known then is said to be unknown. It is counted, not timed.
+func TestEffortEnds(t *testing.T) {
+	t.Parallel()
+	set := func(leaf string) string {
+		s := leaf
+		for i := range 7 {
+			s = `\{` + s + `,` + s + `+` + strings.Repeat("1", i+1) + `\}`
+		}
+		return s
+	}
+	a, b := set("x"), set("y")
+	x, err := algebra.Parse(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := algebra.Parse(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdict, used := algebra.Effort(algebra.Rule{}, x, y)
+	if verdict != algebra.Unknown || used < algebra.MostEffort/2 || used > algebra.MostEffort {
+		t.Errorf("%d after %d steps", verdict, used)
+	}
+	var wide []string
+	for i := range 60 {
+		wide = append(wide, strings.Repeat("x+", 10)+strings.Repeat("1", i+1))
+	}
+	if x, err = algebra.Parse(strings.Join(wide, ",")); err != nil {
+		t.Fatal(err)
+	}
+	if y, err = algebra.Parse("0," + strings.Join(wide[:20], ",")); err != nil {
+		t.Fatal(err)
+	}
+	if verdict, used = algebra.Effort(algebra.Rule{}, x, y); verdict == algebra.Same || used > algebra.MostEffort {
+		t.Errorf("%d after %d steps", verdict, used)
+	}
+}
+
 func FuzzCompare(f *testing.F) {
 	for _, s := range []string{`\frac12+x`, `(1,2]\cup\{3\}`, `x^2=1`, `\begin{pmatrix}1&2\\3&4\end{pmatrix}`, `5\pm\sqrt[3]{2}`, `|x|!%`} {
 		f.Add(s, `1,2 and 3`)

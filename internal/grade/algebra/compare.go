@@ -38,9 +38,10 @@ func (e *Expr) size() int {
 }
 
 func (r *comparison) compare(truth, answer *Expr) Verdict {
-	if r.left -= truth.size() + answer.size(); r.left < 0 {
+	if r.left < 0 {
 		return Unknown
 	}
+	r.left -= truth.size() + answer.size()
 	if truth.assigns() && !answer.equation() {
 		truth = truth.last()
 	}

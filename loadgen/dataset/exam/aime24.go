@@ -2,7 +2,7 @@ package exam
 
 // aime24 asks the bare problem.
 var aime24 = benchmark{
-	Info{Name: "aime24", Dataset: "HuggingFaceH4/aime_2024", Licence: "Apache-2.0", Grader: "lighteval_expr"},
+	Info{Name: "aime24", Dataset: "HuggingFaceH4/aime_2024", Grader: "lighteval_expr"},
 	bareAIME,
 }
 

@@ -16,7 +16,7 @@ import (
 // part of this program.
 var bigBench = benchmark{
 	Info{
-		Name: "bigbench", Dataset: "lukaemon/bbh", Licence: "MIT", Grader: "exact_match",
+		Name: "bigbench", Dataset: "lukaemon/bbh", Grader: "exact_match",
 		Tasks: bbhTasks(), Shots: 3, MaxShots: 3, CoT: true,
 	},
 	bigBenchItems,

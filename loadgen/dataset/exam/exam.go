@@ -54,7 +54,7 @@ type Options struct {
 type Info struct {
 	Name     string
 	Dataset  string // repository on the hub
-	Licence  string // as its card says
+	Licence  string // as its card says; "" where it states none, or could not be seen
 	Gated    bool   // its terms must be accepted with an account first
 	Grader   string
 	Tasks    []string // that can be chosen; nil where none can

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -15,7 +16,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/grade"
 	"aiperf.dev/aiperf/loadgen/dataset/exam"
 )
@@ -297,6 +300,117 @@ func TestFolders(t *testing.T) {
 	_, err := exam.Load(t.Context(), exam.Options{Benchmark: "gsm8k", Path: dir}, nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "gsm8k: no files of the split test (openai/gsm8k, main)") {
 		t.Errorf("a folder without gsm8k: %v", err)
+	}
+}
+
+// Parquet, as the hub keeps it, gives the items that JSON lines give.
+func TestParquet(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		Question string   `parquet:"question"`
+		Choices  []string `parquet:"choices,list"`
+		Answer   int64    `parquet:"answer"`
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "lines", "anatomy", "test.jsonl"),
+		`{"question": "q1", "choices": ["a", "b", "c", "d"], "answer": 3}
+{"question": "q2", "choices": ["e", "f", "g", "h"], "answer": 0}`)
+	table := filepath.Join(dir, "tables", "anatomy", "test-00000-of-00001.parquet")
+	if err := os.MkdirAll(filepath.Dir(table), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := parquet.WriteFile(table, []row{
+		{"q1", []string{"a", "b", "c", "d"}, 3}, {"q2", []string{"e", "f", "g", "h"}, 0},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	no := 0
+	var all [][]exam.Item
+	for _, name := range []string{"lines", "tables"} {
+		items, err := exam.Load(t.Context(), exam.Options{
+			Benchmark: "mmlu", Path: filepath.Join(dir, name), Tasks: []string{"anatomy"}, Shots: &no,
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, items)
+	}
+	if diff := cmp.Diff(all[0], all[1]); diff != "" || len(all[0]) != 2 {
+		t.Errorf("%d items; lines and tables differ\n%s", len(all[0]), diff)
+	}
+}
+
+// The local cache of the hub holds snapshots of repositories.
+func TestHubCache(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("HF_HUB_CACHE", dir)
+	t.Chdir(t.TempDir())
+	at := filepath.Join(dir, "datasets--openai--gsm8k")
+	write(t, filepath.Join(at, "refs", "main"), "c0ffee")
+	write(t, filepath.Join(at, "snapshots", "c0ffee", "main", "test.jsonl"), `{"question": "q", "answer": "#### 3"}`)
+	items, err := exam.Load(t.Context(), exam.Options{Benchmark: "gsm8k"}, nil)
+	if err != nil || len(items) != 1 || items[0].Prompt != "Question: q\nAnswer:" {
+		t.Errorf("%+v, %v", items, err)
+	}
+	_, err = exam.Load(t.Context(), exam.Options{Benchmark: "gpqa-diamond"}, nil)
+	var e *diag.Error
+	if !errors.As(err, &e) || !strings.HasPrefix(err.Error(), "gpqa_diamond: no files of the split train (Idavidrein/gpqa") ||
+		!strings.Contains(e.Hint, "CC-BY-4.0") || !strings.Contains(e.Hint, "terms must be accepted") {
+		t.Errorf("%v, %+v", err, e)
+	}
+}
+
+// A folder named like the data set, where the program runs, is found as AIPerf finds it.
+func TestFolderOfTheSameName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("HF_HUB_CACHE", t.TempDir())
+	write(t, filepath.Join("openai", "gsm8k", "main", "test.jsonl"), `{"question": "q", "answer": "#### 3"}`)
+	items, err := exam.Load(t.Context(), exam.Options{Benchmark: "gsm8k"}, nil)
+	if err != nil || len(items) != 1 {
+		t.Errorf("%+v, %v", items, err)
+	}
+}
+
+func TestLiveCodeReleases(t *testing.T) {
+	for tag, want := range map[string]string{
+		"": "test4.jsonl test5.jsonl", "release_v2": "test.jsonl test2.jsonl", "v1": "test.jsonl", "v5_v6": "test5.jsonl test6.jsonl",
+	} {
+		t.Setenv("AIPERF_ACCURACY_LCB_RELEASE_TAG", tag)
+		var asked []string
+		_, err := exam.Load(t.Context(), exam.Options{Benchmark: "lcb_codegeneration"},
+			func(_, config, _ string) ([]string, error) {
+				asked = append(asked, config)
+				line := `{"question_content": "q", "public_test_cases": "[]"}`
+				return []string{write(t, filepath.Join(t.TempDir(), "x.jsonl"), line)}, nil
+			})
+		if got := strings.Join(asked, " "); err != nil || got != want {
+			t.Errorf("%q: %s, %v; want %s", tag, got, err, want)
+		}
+	}
+	t.Setenv("AIPERF_ACCURACY_LCB_RELEASE_TAG", "v9")
+	if _, err := exam.Load(t.Context(), exam.Options{Benchmark: "lcb_codegeneration"}, nil); err == nil ||
+		!strings.Contains(err.Error(), `"v9" is not a release`) {
+		t.Errorf("%v", err)
+	}
+}
+
+// The authors' repository holds data and prompts: its folder is enough.
+func TestBigBenchOfItsAuthors(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "BIG-Bench-Hard")
+	write(t, filepath.Join(dir, "cot-prompts", "navigate.txt"),
+		"canary\n-----\nFind the way.\n\nQ: Left?\nA: Let's think step by step.\nWe turn. So the answer is No.\n\nQ: Right?\nA: It is. So the answer is Yes.")
+	write(t, filepath.Join(dir, "bbh", "navigate.json"), `{"canary": "x", "examples": [{"input": "On?", "target": "Yes"}]}`)
+	one, no := 1, false
+	for want, o := range map[string]exam.Options{
+		"Task description: Find the way.\n\nQ: Left?\nA: No\n\nQ: On?\nA: \n\nOutput 'Yes' or 'No'. Full answer not needed.":                                                       {Path: dir, CoT: &no},
+		"Task description: Find the way.\n\nQ: Left?\nA: Let's think step by step.\nWe turn. So the answer is No.\n\nQ: On?\nA: \n\nOutput 'Yes' or 'No'. Full answer not needed.": {Path: filepath.Dir(dir)},
+	} {
+		o.Benchmark, o.Tasks, o.Shots = "bigbench", []string{"NAVIGATE"}, &one
+		items, err := exam.Load(t.Context(), o, nil)
+		if err != nil || len(items) != 1 || items[0].Prompt != want || items[0].Truth != "Yes" {
+			t.Errorf("%+v, %v; want %q", items, err, want)
+		}
 	}
 }
 

@@ -5,7 +5,7 @@ import "strings"
 // hellaSwag asks which of four endings fits. Its tasks are activity labels.
 var hellaSwag = benchmark{
 	Info{
-		Name: "hellaswag", Dataset: "Rowan/hellaswag", Licence: "MIT", Grader: "exact_match", Shots: 10, MaxShots: 15,
+		Name: "hellaswag", Dataset: "Rowan/hellaswag", Grader: "exact_match", Shots: 10, MaxShots: 15,
 	},
 	hellaSwagItems,
 }

@@ -2,7 +2,7 @@ package exam
 
 // math500 asks the bare problem; what is true stands in a whole solution, in \boxed{}.
 var math500 = benchmark{
-	Info{Name: "math_500", Dataset: "HuggingFaceH4/MATH-500", Licence: "MIT", Grader: "lighteval_latex"},
+	Info{Name: "math_500", Dataset: "HuggingFaceH4/MATH-500", Grader: "lighteval_latex"},
 	func(m *maker) error {
 		return m.each("", "test", func(c *cells) error {
 			problem, solution := c.str("problem"), c.str("solution")

@@ -134,9 +134,7 @@ func (m *maker) paths(config, split string) ([]string, error) {
 		message += ": " + err.Error()
 	}
 	hint := "the data set is at https://huggingface.co/datasets/" + m.b.Dataset
-	if m.b.Licence != "" {
-		hint += " (" + m.b.Licence + ")"
-	}
+	hint += " (" + first(m.b.Licence, "its licence is not known here") + ")"
 	if m.b.Gated {
 		hint += ", whose terms must be accepted there first"
 	}
