@@ -13,7 +13,7 @@ import (
 // searched is the chart of a search: every probe, the curve through all of them, and the
 // bracket or the knee.
 func searched(d *Data, _ *Cell) ([]draw.Panel, string) {
-	if !slices.ContainsFunc(d.Cells, func(c *Cell) bool { return c.Decision != "" }) {
+	if !d.Searched() {
 		return nil, "no search: give a range in search, or run aiperf quick"
 	}
 	if d.Load() == "" {
@@ -36,6 +36,31 @@ func searched(d *Data, _ *Cell) ([]draw.Panel, string) {
 		return nil, "no probe has a figure"
 	}
 	return oneAxis(out), ""
+}
+
+// Searched reports whether a search chose the loads: its cells are probes of one question.
+func (d *Data) Searched() bool {
+	return slices.ContainsFunc(d.Cells, func(c *Cell) bool { return c.Decision != "" })
+}
+
+// ByLoad brings the cells of a search, which come in the order of its probes, into that of
+// their loads.
+func (d *Data) ByLoad() {
+	if load := d.Load(); d.Searched() && load != "" {
+		slices.SortStableFunc(d.Cells, func(x, y *Cell) int { return cmp.Compare(x.At(load), y.At(load)) })
+	}
+}
+
+// Held is the probe of the highest load that holds; nil where none does, or nothing was
+// searched.
+func (d *Data) Held() (at *Cell) {
+	load := d.Load()
+	for _, c := range d.Cells {
+		if c.Decision == "holds" && load != "" && (at == nil || c.At(load) > at.At(load)) {
+			at = c
+		}
+	}
+	return at
 }
 
 // probed is a panel with a figure of every probe, and the curve through them.
@@ -72,6 +97,7 @@ func (d *Data) bracket() (out []draw.Mark) {
 	cells := slices.Clone(d.Cells)
 	slices.SortStableFunc(cells, func(x, y *Cell) int { return cmp.Compare(x.At(d.Load()), y.At(d.Load())) })
 	var last *Cell
+	found := false
 	for _, c := range cells {
 		if c.Knee {
 			mark(c, "knee", draw.Good)
@@ -79,7 +105,8 @@ func (d *Data) bracket() (out []draw.Mark) {
 		if c.Decision != "holds" && c.Decision != "fails" {
 			continue
 		}
-		if last != nil && last.Decision != c.Decision && len(out) == 0 {
+		if last != nil && last.Decision != c.Decision && !found {
+			found = true
 			for _, x := range []*Cell{last, c} {
 				mark(x, x.Decision, map[bool]draw.Ink{true: draw.Good, false: draw.Warn}[x.Decision == "holds"])
 			}

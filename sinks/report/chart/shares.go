@@ -110,7 +110,7 @@ func (d *Data) misses(a along) draw.Panel {
 			}
 			from, to := ends(c)
 			s.Rects = append(s.Rects, draw.Rect{
-				X0: from, X1: to, Y0: stacked[c], Y1: stacked[c] + n,
+				X0: from, X1: to, Y0: stacked[c], Y1: stacked[c] + n, At: new(a.x(c)),
 				Title: fmt.Sprintf("%s: %s %s %%", d.Label(c), s.Name, words.Number(n)),
 			})
 			stacked[c] += n

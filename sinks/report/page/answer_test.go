@@ -3,6 +3,8 @@ package page_test
 import (
 	"html"
 	"maps"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -278,5 +280,54 @@ func TestRecordedComparison(t *testing.T) {
 	}
 	if len(want) == 0 || !maps.Equal(got, want) {
 		t.Errorf("drawn:  %v\ndecided: %v", got, want)
+	}
+}
+
+// A search sends more than the server takes: that most of its requests failed is not the
+// answer, which names the load that holds, with its figures; probes stand by load, and bars at
+// theirs.
+func TestAnswerOfASearchBeyondTheServer(t *testing.T) {
+	t.Parallel()
+	said, d := answered(t, `
+name: searched
+benchmark:`+body+`
+  endpoint: {url: "mock:?ttft=15ms&itl=2ms&workers=8&queue=8", streaming: true}
+  phases: {type: concurrency, requests: 200}
+search: {path: concurrency, range: [1, 64], where: ["time_to_first_token < 500"], share: 0.95}`)
+	held := d.Held()
+	if held == nil {
+		t.Fatal("no load holds")
+	}
+	answer, rest, _ := strings.Cut(said, "</h1>")
+	if !strings.Contains(strings.ReplaceAll(answer, "\u00a0", " "), d.Label(held)+" holds") {
+		t.Errorf("the answer is %q", answer)
+	}
+	if !strings.Contains(rest, "requests failed") {
+		t.Errorf("no word of the failures: %s", rest)
+	}
+	doc, err := page.Of(d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := html.UnescapeString(string(doc))
+	if n := strings.Count(text, "at "+d.Label(held)); n < 3 {
+		t.Errorf("%d tiles are of %s", n, d.Label(held))
+	}
+	for i, c := range d.Cells[1:] {
+		if c.At(d.Load()) < d.Cells[i].At(d.Load()) {
+			t.Errorf("%s stands behind %s", d.Label(c), d.Label(d.Cells[i]))
+		}
+	}
+	bar := regexp.MustCompile(`<tr><td>failed: [^<]*<td>([^<]*)`).FindAllStringSubmatch(text, -1)
+	if len(bar) == 0 {
+		bar = regexp.MustCompile(`<tr><td>([^<]*)<td>0 to [^<]*<td>[^<]*: failed: `).FindAllStringSubmatch(text, -1)
+	}
+	if len(bar) == 0 {
+		t.Error("no bar of failures")
+	}
+	for _, b := range bar {
+		if _, err := strconv.ParseFloat(b[1], 64); err != nil {
+			t.Errorf("a bar stands at %q", b[1])
+		}
 	}
 }

@@ -33,6 +33,7 @@ const (
 // compose fills the page in.
 func compose(d *chart.Data, said []string) (*Page, error) {
 	p := &Page{Name: d.Name, Verdict: d.Verdict}
+	d.ByLoad()
 	_, most := trialsOf(d)
 	checks, err := readChecks(d)
 	if err != nil {
@@ -44,8 +45,8 @@ func compose(d *chart.Data, said []string) (*Page, error) {
 	}
 	answers, scope := Answers(d, said)
 	p.Scope = scope
-	if s := failures(errs, d.Requests.Total); s != "" && 2*failing(errs) > d.Requests.Total && !d.AllFailed() {
-		answers = append([]string{s}, answers...) // the figures are of the few others
+	if s := failures(errs, d.Requests.Total); s != "" && 2*failing(errs) > d.Requests.Total && !d.AllFailed() && d.Held() == nil {
+		answers = append([]string{s}, answers...) // the figures are of the few others; a search asks for them
 	} else if s != "" {
 		answers = append(answers, s)
 	}
@@ -216,8 +217,12 @@ func numbers(p *draw.Panel, x draw.Axis) Numbers {
 			name = ""
 		}
 		for _, q := range s.Rects {
+			across := stretch(x, q.X0, q.X1)
+			if q.At != nil {
+				across = place(x, *q.At)
+			}
 			out.Rows = append(out.Rows, []string{
-				name, stretch(x, q.X0, q.X1), stretch(p.Y, q.Y0, q.Y1), "", "",
+				name, across, stretch(p.Y, q.Y0, q.Y1), "", "",
 				q.Title,
 			})
 		}
@@ -309,7 +314,7 @@ func bounds(s chart.Stat) string {
 
 // findings puts what is in doubt above everything, a line a check.
 func (p *Page) findings(checks []doubt) {
-	for _, g := range grouped(checks) {
+	for _, g := range grouped(checks, p.Verdict) {
 		if len(p.Findings) == shown {
 			p.MoreFindings = "More below, cell by cell; aiperf checks DIR says all."
 			break
@@ -367,7 +372,7 @@ func (p *Page) details(d *chart.Data, checks []doubt, errs []failed) {
 			Index: c.Index, Label: d.Label(c), Reason: words.Clip(c.Reason, textLimit), Verdict: c.Verdict,
 			Slowest: slowest(d, c),
 		}
-		x.Checks = grouped(ofCell(checks, c))
+		x.Checks = grouped(ofCell(checks, c), c.Verdict)
 		x.Errors = errorsOf(errs, c)
 		own, ok := pictured[c]
 		switch {

@@ -78,8 +78,9 @@ func ofCell(list []doubt, c *chart.Cell) []doubt {
 	return slices.DeleteFunc(slices.Clone(list), func(x doubt) bool { return x.cell != c })
 }
 
-// grouped is a line a check, worst first, with the words of its worst run.
-func grouped(list []doubt) []Finding {
+// grouped is a line a check, worst first, with the words of its worst run. A finding that makes
+// some numbers invalid and leaves the others has the verdict of the whole, as on the screen.
+func grouped(list []doubt, whole validity.Verdict) []Finding {
 	var worst []doubt
 	counts := map[string]int{}
 	for _, x := range list {
@@ -99,6 +100,9 @@ func grouped(list []doubt) []Finding {
 	for _, x := range worst {
 		if n := counts[x.Check]; n > 1 {
 			x.Where = words.Count(n, "run")
+		}
+		if whole > validity.Valid {
+			x.Verdict = min(x.Verdict, whole)
 		}
 		out = append(out, x.Finding)
 	}

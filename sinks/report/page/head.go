@@ -177,6 +177,9 @@ func (p *Page) figures(d *chart.Data) {
 	}); i >= 0 {
 		of = of[i : i+1]
 	}
+	if held := d.Held(); held != nil { // the load that the answer names
+		of = []*chart.Cell{held}
+	}
 	for _, m := range []struct{ label, tag, stat, unit string }{
 		{"Output", metrics.OutputTokenThroughput, "avg", "tok/s"},
 		{"Throughput", metrics.RequestThroughput, "avg", "req/s"},

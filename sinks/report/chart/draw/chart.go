@@ -140,8 +140,9 @@ type Row struct {
 // Rect is a filled rectangle in the panel's coordinates.
 type Rect struct {
 	X0, X1, Y0, Y1 float64
-	Ink            Ink     // "" is the series' own
-	Shade          float64 // opacity, 0 means 1
+	Ink            Ink      // "" is the series' own
+	Shade          float64  // opacity, 0 means 1
+	At             *float64 // where on the x axis a bar stands whose width says nothing
 	Title          string
 }
 
