@@ -87,8 +87,8 @@ func (d *Data) probed(a along, label, metric string, by float64, curve func(*Cel
 	return p
 }
 
-// bracket are lines at the nearest loads of which one holds and the other fails, and at
-// the knee.
+// bracket are lines at the nearest load that fails beside one that holds, which needs none of
+// its own, and at the knee.
 func (d *Data) bracket() (out []draw.Mark) {
 	mark := func(c *Cell, label string, ink draw.Ink) {
 		at := c.At(d.Load())
@@ -107,9 +107,11 @@ func (d *Data) bracket() (out []draw.Mark) {
 		}
 		if last != nil && last.Decision != c.Decision && !found {
 			found = true
-			for _, x := range []*Cell{last, c} {
-				mark(x, x.Decision, map[bool]draw.Ink{true: draw.Good, false: draw.Warn}[x.Decision == "holds"])
+			fails := c
+			if c.Decision == "holds" {
+				fails = last
 			}
+			mark(fails, "fails", draw.Warn)
 		}
 		last = c
 	}

@@ -45,7 +45,8 @@ func compose(d *chart.Data, said []string) (*Page, error) {
 	}
 	answers, scope := Answers(d, said)
 	p.Scope = scope
-	if s := failures(errs, d.Requests.Total); s != "" && 2*failing(errs) > d.Requests.Total && !d.AllFailed() && d.Held() == nil {
+	if s := failures(errs, d.Requests.Total); s != "" && 2*failing(errs) > d.Requests.Total && !d.AllFailed() &&
+		d.Held() == nil {
 		answers = append([]string{s}, answers...) // the figures are of the few others; a search asks for them
 	} else if s != "" {
 		answers = append(answers, s)
