@@ -10,7 +10,6 @@ import (
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/atomicfile"
 	"aiperf.dev/aiperf/internal/diag"
-	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/sinks/report"
 	readback "aiperf.dev/aiperf/sinks/results"
 	"aiperf.dev/aiperf/sweep/decide"
@@ -38,7 +37,7 @@ of them; 4: undecided.`,
 		},
 		{
 			Name: "metric", Arg: "METRIC", Many: true,
-			Doc: "metric that decides, such as time_to_first_token.p99; all others are only shown (--all)",
+			Doc: "metric that decides, such as time_to_first_token.p99, or server_kv_use.max of the servers; all others are only shown (--all)",
 		},
 		{
 			Name: "undecided", Arg: "WORD", Words: []string{"pass", "fail"},
@@ -127,7 +126,7 @@ func compareTerms(p *argv.Line) (decide.Terms, error) {
 		}
 	}
 	for _, s := range p.Values["metric"] {
-		k, err := decide.ParseKey(s, metrics.Tags())
+		k, err := decide.ParseKey(s, decide.Names())
 		if err != nil {
 			err.Place = "--metric"
 			return t, err

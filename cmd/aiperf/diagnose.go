@@ -22,7 +22,7 @@ Several loads say more than one: --concurrency 1,8,32.
   aiperf diagnose --prove DIR|FILE    shows the cause with an experiment
 
 --prove changes one thing at a time about the load with most requests in flight:
-half as many at once, prompts half as long, answers half as long. It carries
+a quarter as many at once, prompts half as long, answers half as long. It carries
 that out against the same server, in trials, and states a cause only where every
 other one is contradicted. Exit code 0: a cause, or that nothing limits the
 server; 4: the causes are not separable within the budget.`,

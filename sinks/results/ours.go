@@ -14,6 +14,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/resultdir"
+	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sweep"
@@ -197,17 +198,28 @@ func fillBacklogs(dir string, at map[[2]int]*decide.Outcome) error {
 
 func (s *System) fillMetrics(dir string, at map[[2]int]*decide.Outcome) error {
 	rows, err := sinks.ReadTable(dir, "metrics", among("cell_index", "trial", "level", "part", "span", "metric", "stat",
-		"value", "unit", "n", "n_effective", "taint"))
+		"value", "ci_low", "ci_high", "unit", "n", "n_effective", "taint"))
 	if err != nil {
 		return refuse(dir, err.Error(), "the directory is damaged: run the experiment again")
 	}
 	several := severalParts(rows)
 	for i := range rows.N {
 		o := at[[2]int{number(rows, "cell_index", i), number(rows, "trial", i)}]
-		if o == nil || text(rows, "level", i) != "run" || several[figure(rows, i)] {
+		if o == nil || text(rows, "level", i) != "run" {
 			continue
 		}
 		tag := text(rows, "metric", i)
+		if _, beside := telemetry.MeasureOf(tag); beside {
+			if o.Beside == nil {
+				o.Beside = decide.Beside{}
+			}
+			o.Beside.Add(text(rows, "span", i), decide.Key{Tag: tag, Stat: text(rows, "stat", i)}, decide.Told{
+				Value: float(rows, "value", i), Low: float(rows, "ci_low", i), High: float(rows, "ci_high", i),
+			})
+		}
+		if several[figure(rows, i)] {
+			continue
+		}
 		st := statOf(o, text(rows, "span", i), tag, text(rows, "unit", i))
 		stat := text(rows, "stat", i)
 		st.Put(stat, float(rows, "value", i))

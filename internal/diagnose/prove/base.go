@@ -102,8 +102,8 @@ func (b *Base) check(dir string) error {
 		return refuse(fmt.Sprintf("answers have %.3g tokens: an experiment halves them", zero(b.OSL)), "measure an endpoint that makes tokens, with longer answers")
 	case !(b.ISL >= 4):
 		return refuse(fmt.Sprintf("prompts have %.3g tokens: an experiment halves them", zero(b.ISL)), "measure with longer prompts")
-	case !(b.Users >= 1.9):
-		return refuse("fewer than two requests were in flight: an experiment halves their number", "measure with at least two at once, as in --concurrency 8")
+	case !(b.Users >= 3.5):
+		return refuse("fewer than four requests were in flight: an experiment takes a quarter of them", "measure with more at once, as in --concurrency 8")
 	}
 	return nil
 }

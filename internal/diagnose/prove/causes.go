@@ -20,12 +20,13 @@ type Change struct {
 // unchanged is the cell that every change is compared with.
 const unchanged = "as measured"
 
-// Changes are those of the experiment, in the order of its cells. Each halves one thing:
+// Changes are those of the experiment, in the order of its cells. Each lessens one thing:
 // a shorter prompt or answer is to be had from any server, and takes less time than the
-// load itself.
+// load itself. With half the load a server may still run as many requests as it can, and
+// how fast tokens are with fewer would not be seen.
 func Changes() []Change {
 	return []Change{
-		{"half the load", "half as many requests at once", avg(metrics.EffectiveConcurrency), "requests in flight"},
+		{"a quarter of the load", "a quarter as many requests at once", avg(metrics.EffectiveConcurrency), "requests in flight"},
 		{"half the prompt", "prompts half as long, as many at once", avg(metrics.InputSequenceLength), "prompts"},
 		{"half the answer", "answers half as long, as many at once", avg(metrics.OutputSequenceLength), "answers"},
 	}
@@ -49,8 +50,8 @@ type Effect struct {
 func Effects() []Effect {
 	latency, takes, less := avg(metrics.RequestLatency), "a request takes %s %s", [2]string{"less time", "more time"}
 	return []Effect{
-		{"wait_for_others", "half the load", latency, "latency", takes, less},
-		{"slower_tokens", "half the load", avg(metrics.InterTokenLatency), "time between tokens", "the time between tokens is %s %s", [2]string{"shorter", "longer"}},
+		{"wait_for_others", "a quarter of the load", latency, "latency", takes, less},
+		{"slower_tokens", "a quarter of the load", avg(metrics.InterTokenLatency), "time between tokens", "the time between tokens is %s %s", [2]string{"shorter", "longer"}},
 		{"prompt", "half the prompt", latency, "latency", takes, less},
 		{"answer", "half the answer", latency, "latency", takes, less},
 	}
@@ -112,7 +113,8 @@ type Cause struct {
 	bound   bool // it is a limit
 }
 
-// Bounds of ranges. An exponent of 0.15 is a tenth, when something is doubled.
+// Bounds of ranges. An exponent of 0.15 is a tenth, when something is doubled, and a quarter, when there is four
+// times as much of it.
 const (
 	little = 0.15 // at most so much of a time that does not depend on the change
 	some   = 0.1  // at least so much of one that does
@@ -136,7 +138,7 @@ func Causes() []Cause {
 	return []Cause{
 		{
 			Name: "not_bound", Title: "no limit at this load",
-			Says: "nothing limits the server at this load: a request takes as long among half as many",
+			Says: "nothing limits the server at this load: a request takes as long among a quarter as many",
 			Next: "measure a higher load, or look at the time that a request takes alone",
 			Expects: func(float64) [4]Range {
 				return [4]Range{{-inf, little}, {-inf, little}, {-inf, inf}, {-inf, inf}}

@@ -175,12 +175,12 @@ func (b *Base) text(trials int, warmup, length, latency time.Duration) ([]byte, 
 	n := func(v float64) int { return max(1, int(math.Round(v))) }
 	as := object{"load": n(b.Users), "isl": n(b.ISL), "isl_spread": isl, "osl": n(b.OSL), "osl_spread": osl}
 	runs := []any{object{"name": unchanged}}
-	for i, half := range []object{
-		{"load": n(b.Users / 2)},
+	for i, less := range []object{
+		{"load": n(b.Users / 4)},
 		{"isl": n(b.ISL / 2), "isl_spread": isl / 2},
 		{"osl": n(b.OSL / 2), "osl_spread": osl / 2},
 	} {
-		runs = append(runs, object{"name": Changes()[i].Name, "variables": half})
+		runs = append(runs, object{"name": Changes()[i].Name, "variables": less})
 	}
 	return json.MarshalIndent(object{
 		"name": "prove", "random_seed": 1, "variables": as, "benchmark": kept,

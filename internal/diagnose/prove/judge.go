@@ -57,7 +57,7 @@ type Verdict struct {
 // failedLimit is the share of requests from which on failures are what is to be explained.
 const failedLimit = 0.05
 
-// fewestDose is how much less there must be of what a change halves.
+// fewestDose is how much less there must be of what a change lessens.
 const fewestDose = 0.75
 
 // Judge says which cause explains what the runs of the experiment gave.
@@ -121,7 +121,7 @@ func (ch Change) measured(base, cell *decide.CellResult) dose {
 	case math.IsNaN(from) || math.IsNaN(to):
 		return dose{math.NaN(), "how many there were is not known: " + ch.kind}
 	case !(to < fewestDose*from):
-		return dose{math.NaN(), fmt.Sprintf("half of the %s were asked for, and there were %.3g where there had been %.3g", ch.kind, to, from)}
+		return dose{math.NaN(), fmt.Sprintf("fewer or shorter %s were asked for, and there were %.3g where there had been %.3g", ch.kind, to, from)}
 	}
 	return dose{math.Log(to / from), ""}
 }

@@ -92,7 +92,7 @@ func TestExperimentFitsBudget(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ server, load, osl, says string }{
-		{"mock:?step=5ms", "concurrency: 1", "16", "fewer than two requests were in flight"},
+		{"mock:?step=5ms", "concurrency: 1", "16", "fewer than four requests were in flight"},
 		{"mock:?step=5ms", "concurrency: 8", "2", "answers have 2 tokens"},
 		{"mock:?step=5ms&error_rate=1", "concurrency: 8", "16", "no request of this cell was answered"},
 	} {

@@ -459,6 +459,72 @@ func TestCostByHand(t *testing.T) {
 	}
 }
 
+// Of a server that says the mean of its queue and of its prefill, and not each request's, the
+// parts of a TTFT are those means, and what is left.
+func TestAnatomyOfServersMeans(t *testing.T) {
+	t.Parallel()
+	d := demo()
+	blank := func(of []float64) {
+		for i := range of {
+			of[i] = math.NaN()
+		}
+	}
+	blank(d.Requests.ServerQueue)
+	blank(d.Requests.ServerPrefill)
+	r, err := Find("anatomy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := func() map[string]float64 {
+		out := map[string]float64{}
+		for _, s := range r.Build(d, nil).Panels[0].Series {
+			out[s.Name] = s.Rects[0].Y1 - s.Rects[0].Y0
+		}
+		return out
+	}
+	const left = "network and server, not told apart"
+	whole := d.Requests.mean(d.Cells[0], rest)
+	for _, c := range d.Cells {
+		c.stats[key{d.Window, serverQueue, "avg"}] = Stat{Value: 0.004}
+		c.stats[key{d.Window, serverPrefill, "avg"}] = Stat{Value: 0.006}
+	}
+	got := parts()
+	if math.Abs(got["server: queue"]-4) > 1e-9 || math.Abs(got["server: prefill"]-6) > 1e-9 ||
+		math.Abs(got[left]-(whole-10)) > 1e-9 {
+		t.Errorf("%v of a TTFT of %v ms", got, whole)
+	}
+}
+
+// Where GPUs were read, a token's energy is what they measured; what the reader says of the
+// servers goes before it, and a price is never made up.
+func TestCostOfMeasuredPower(t *testing.T) {
+	t.Parallel()
+	d := demo()
+	for _, c := range d.Cells {
+		c.stats[key{d.Window, perJoule, "avg"}] = Stat{Value: 0.5, Low: 0.4, High: 0.625}
+	}
+	r, err := Find("cost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := r.Build(d, nil)
+	if c.Missing != "" || len(c.Panels) != 1 || c.Panels[0].Y.Label != "joules per token" ||
+		!strings.HasSuffix(c.Panels[0].X.Label, ", power as the GPUs measured it") {
+		t.Fatalf("missing %q, %+v", c.Missing, c.Panels)
+	}
+	if q := c.Panels[0].Series[0].Points[0]; q.Y != 2 || q.Low != 1.6 || q.High != 2.5 {
+		t.Errorf("%v [%v, %v] joules per token, want 2 [1.6, 2.5]", q.Y, q.Low, q.High)
+	}
+	d.Expense = Expense{Hour: 3.6}
+	if c := r.Build(d, nil); len(c.Panels) != 2 {
+		t.Errorf("%d panels of a price and a measured power", len(c.Panels))
+	}
+	d.Expense = Expense{Watts: 200}
+	if c := r.Build(d, nil); len(c.Panels) != 1 || !strings.HasSuffix(c.Panels[0].X.Label, ", at 200 W") {
+		t.Errorf("a power that is given: %+v", c.Panels)
+	}
+}
+
 // Where no request has a value there is a line with why, not an empty picture.
 func TestNoEmptyCustomChart(t *testing.T) {
 	t.Parallel()

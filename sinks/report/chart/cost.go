@@ -17,12 +17,17 @@ type Expense struct {
 	Watts float64 // mean power
 }
 
+// perJoule is what a token takes of the energy that was measured, the other way round.
+const perJoule = "output_tokens_per_joule"
+
 // cost is chart 13: what a token costs in money and energy, against the speed that
 // a user sees. Each is a rate divided by the output tokens of a second, so that the
-// ends of the throughput's interval change places.
+// ends of the throughput's interval change places. Power is what the GPUs measured, unless
+// the reader knows better: that of the whole servers is more.
 func cost(d *Data, _ *Cell) ([]draw.Panel, string) {
-	if d.Expense == (Expense{}) {
-		return nil, "no price and no power were given: --price 2.5 (an hour of the servers) or --watts 700"
+	measured := d.Expense.Watts == 0 && d.Has(perJoule, "avg")
+	if d.Expense == (Expense{}) && !measured {
+		return nil, "no price and no power were given, and no GPU was read: --price 2.5 (an hour of the servers) or --watts 700"
 	}
 	if !d.Has(metrics.OutputTokenThroughput, "avg") {
 		return nil, "no output tokens were counted"
@@ -44,15 +49,19 @@ func cost(d *Data, _ *Cell) ([]draw.Panel, string) {
 		},
 	} {
 		if e.is > 0 {
-			out = append(out, d.expensePanel(e.of, e.label, e.given))
+			out = append(out, d.expensePanel(metrics.OutputTokenThroughput, e.of, e.label, e.given))
 		}
+	}
+	if measured {
+		each := func(tokens float64) float64 { return 1 / tokens }
+		out = append(out, d.expensePanel(perJoule, each, "joules per token", "power as the GPUs measured it"))
 	}
 	return out, ""
 }
 
-// expensePanel is one of the two, against the speed of a user where that is known,
-// else cell beside cell.
-func (d *Data) expensePanel(of func(tokens float64) float64, label, given string) draw.Panel {
+// expensePanel is one of them, made of a figure that says what is had for it, against the
+// speed of a user where that is known, else cell beside cell.
+func (d *Data) expensePanel(tag string, of func(had float64) float64, label, given string) draw.Panel {
 	speed := metrics.OutputTokenThroughputPerUser
 	bySpeed := d.Has(speed, "p50")
 	p := draw.Panel{X: speedAxis, Y: draw.Axis{Label: label, Zero: true, Wide: true}}
@@ -65,7 +74,7 @@ func (d *Data) expensePanel(of func(tokens float64) float64, label, given string
 	for i, g := range d.groups(d.Load()) {
 		s := draw.Series{Name: g.name, Ink: draw.Nth(i), Dash: i / 4, Shape: i, Line: bySpeed && len(g.cells) > 1}
 		for _, c := range g.cells {
-			tokens, x := d.Get(c, metrics.OutputTokenThroughput, "avg"), beside.x(c)
+			tokens, x := d.Get(c, tag, "avg"), beside.x(c)
 			if bySpeed {
 				x = d.Get(c, speed, "p50").Value
 			}

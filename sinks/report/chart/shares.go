@@ -175,18 +175,24 @@ func oneAxis(panels []draw.Panel) []draw.Panel {
 	return panels
 }
 
-// anatomy is chart 14: the mean parts of a TTFT, stacked.
+// anatomy is chart 14: the mean parts of a TTFT, stacked. Where answers do not say how long
+// their requests waited at the server, its page of metrics may say the mean.
 func anatomy(d *Data, _ *Cell) ([]draw.Panel, string) {
 	parts := []struct {
 		name string
 		ink  draw.Ink
 		of   func(r *Requests, i int) float64
+		tag  string // of the server's mean, "" for none
+		rest bool
 	}{
-		{"client: dispatch lateness", draw.Warn, func(r *Requests, i int) float64 { return r.Lateness[i] }},
-		{"waiting for a slot", draw.S8, func(r *Requests, i int) float64 { return r.Wait[i] }},
-		{"server: queue", draw.S2, func(r *Requests, i int) float64 { return r.ServerQueue[i] }},
-		{"server: prefill", draw.S1, func(r *Requests, i int) float64 { return r.ServerPrefill[i] }},
-		{"network and server, not told apart", draw.S3, rest},
+		{"client: dispatch lateness", draw.Warn, func(r *Requests, i int) float64 { return r.Lateness[i] }, "", false},
+		{"waiting for a slot", draw.S8, func(r *Requests, i int) float64 { return r.Wait[i] }, "", false},
+		{"server: queue", draw.S2, func(r *Requests, i int) float64 { return r.ServerQueue[i] }, serverQueue, false},
+		{
+			"server: prefill", draw.S1, func(r *Requests, i int) float64 { return r.ServerPrefill[i] }, serverPrefill,
+			false,
+		},
+		{"network and server, not told apart", draw.S3, rest, "", true},
 	}
 	p := draw.Panel{X: d.nominal().axis, Y: draw.Axis{Label: "mean part of TTFT (ms)", Zero: true}}
 	stacked := map[*Cell]float64{}
@@ -194,6 +200,11 @@ func anatomy(d *Data, _ *Cell) ([]draw.Panel, string) {
 		s := draw.Series{Name: part.name, Ink: part.ink}
 		for x, c := range d.Cells {
 			m := d.Requests.mean(c, part.of)
+			if told := d.told(c); part.tag != "" && math.IsNaN(m) {
+				m = told[part.tag]
+			} else if part.rest {
+				m -= told[serverQueue] + told[serverPrefill]
+			}
 			if !(m > 0) {
 				continue
 			}
@@ -214,6 +225,26 @@ func anatomy(d *Data, _ *Cell) ([]draw.Panel, string) {
 		return nil, "nothing tells the parts of a TTFT apart: the answers carry no queue and no prefill time of each request, and the client added less than 2 %; server_* metrics have the means where the server exports them"
 	}
 	return []draw.Panel{p}, ""
+}
+
+// The server's own means that are parts of a TTFT.
+const serverQueue, serverPrefill = "server_queue_time", "server_prefill_time"
+
+// told are those means of a cell in ms, of servers that say them, where no answer of it says
+// how long its request waited.
+func (d *Data) told(c *Cell) map[string]float64 {
+	out := map[string]float64{}
+	of := func(part func(r *Requests, i int) float64) float64 { return d.Requests.mean(c, part) }
+	if !math.IsNaN(of(func(r *Requests, i int) float64 { return r.ServerQueue[i] })) ||
+		!math.IsNaN(of(func(r *Requests, i int) float64 { return r.ServerPrefill[i] })) {
+		return out
+	}
+	for _, tag := range []string{serverQueue, serverPrefill} {
+		if v := d.Get(c, tag, "avg"); v.known() {
+			out[tag] = 1e3 * v.Value
+		}
+	}
+	return out
 }
 
 // toldApart reports whether a second part of some bar can be seen well.
