@@ -39,6 +39,8 @@ func TestOutcomes(t *testing.T) {
 		{"lighteval_gsm8k", "7", "seven", open, grade.BadTruth, false},
 		{"math", `\boxed{7}`, "7", right, "", true},
 		{"math", `\boxed{8}`, "7", wrong, "", false},
+		{"math", `\boxed{5.4 \text{ cents} each}`, "5.4", open, grade.CannotCompare, false},
+		{"math", `\boxed{5.5 \text{ cents} each}`, "5.4", wrong, "", false},
 		{"math", "none", "7", open, grade.NotParsed, false},
 		{"math", `\boxed{\int_0^1 x}`, "7", open, grade.CannotCompare, false},
 		{"math", "7", "", open, grade.BadTruth, false},

@@ -141,7 +141,19 @@ func mathEqual(pred, ref string, depth int) algebra.Verdict {
 	if strings.EqualFold(without.Replace(pred), without.Replace(ref)) {
 		return algebra.Same
 	}
-	return symbolic(pred, ref)
+	v := symbolic(pred, ref)
+	if v == algebra.Different && depth < 5 && (sameButWord(pred, ref, depth) || sameButWord(ref, pred, depth)) {
+		return algebra.Unknown
+	}
+	return v
+}
+
+// trailingWord is a word behind a number, which may be a unit that nobody listed.
+var trailingWord = regexp.MustCompile(`^(.*[\d})])([A-Za-z]{2,})$`)
+
+func sameButWord(long, short string, depth int) bool {
+	m := trailingWord.FindStringSubmatch(long)
+	return m != nil && mathEqual(m[1], short, depth+5) == algebra.Same
 }
 
 func symbolic(pred, ref string) algebra.Verdict {

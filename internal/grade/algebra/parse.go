@@ -368,6 +368,11 @@ func (p *parser) atom() (*Expr, error) {
 	p.at++
 	switch t.kind {
 	case digits:
+		if t.point || t.stop {
+			if v, ok := p.repeating(t); ok {
+				return num(v), nil
+			}
+		}
 		return &Expr{op: number, value: t.value, decimal: t.point}, nil
 	case letter:
 		return p.letters(t)
@@ -379,6 +384,26 @@ func (p *parser) atom() (*Expr, error) {
 		return p.bracket(t.text)
 	}
 	return nil, errSyntax
+}
+
+// repeating reads the digits under a line that follow a decimal point, without end:
+// 0.1\overline{6} is 1/6.
+func (p *parser) repeating(t token) (*big.Rat, bool) {
+	if !p.isCommand("overline", "bar") || p.at+3 >= len(p.tokens) {
+		return nil, false
+	}
+	inside := p.tokens[p.at+2]
+	if p.tokens[p.at+1].text != "{" || inside.kind != digits || inside.point || p.tokens[p.at+3].text != "}" {
+		return nil, false
+	}
+	p.at += 4
+	_, decimals, _ := strings.Cut(t.text, ".")
+	ten := big.NewInt(10)
+	nines := new(big.Int).Exp(ten, big.NewInt(int64(len(inside.text))), nil)
+	nines.Sub(nines, big.NewInt(1))
+	nines.Mul(nines, new(big.Int).Exp(ten, big.NewInt(int64(len(decimals))), nil))
+	rest := new(big.Rat).SetFrac(inside.value.Num(), nines)
+	return rest.Add(rest, t.value), true
 }
 
 // textExpr is a text as a word; a letter in parentheses is that letter.

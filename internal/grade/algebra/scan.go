@@ -25,6 +25,7 @@ type token struct {
 	text  string
 	value *big.Rat // of digits
 	point bool     // written with a decimal point
+	stop  bool     // a full stop stands behind it
 }
 
 // skipped are commands without a meaning of their own.
@@ -117,7 +118,8 @@ func scanNumber(s string) (token, int, error) {
 		for i++; i < len(s) && isDigit(s[i]); i++ {
 		}
 	} else if i < len(s) && s[i] == '.' {
-		i++ // a full stop
+		t.stop = true
+		i++
 	}
 	text := strings.TrimSuffix(s[:i], ".")
 	if strings.Contains(text, ",") {

@@ -109,7 +109,7 @@ def normal(s):
     ):
         s = s.replace(a, b)
     s = re.sub(r"\\text{.*?}$", "", s).strip() or s
-    names = [u for u in units] + ["a", "percent"]
+    names = [u for u in units if u != "cent"] + ["a", "percent"]
     for _ in range(2):
         for u in names + [u + "s" for u in names]:
             s = re.sub(r"(^|\W)" + u + r"($|\W)", r"\1\2", s) or s
@@ -119,6 +119,8 @@ def normal(s):
     for a in ("x=", "y=", "z=", "x\\in", "y\\in", "z\\in", "x\\to", "y\\to", "z\\to"):
         s = s.replace(a, "")
     s = s.replace("\\emptyset", "{}").replace("(-\\infty,\\infty)", "\\mathbb{R}").replace("\\%", "").replace("%", "")
+    for m in "January February March April May June July August September October November December".split():
+        s = re.sub(r"\b%s\b" % m, "", s)
     s = s.replace(" .", " 0.").replace("{.", "{0.").replace("infinity", "\\infty")
     s = s if "\\infty" in s else s.replace("inf", "\\infty")
     s = re.sub(r"\\mbox{.*?}", "", s.replace("and", "").replace("\\mathbf", ""))
