@@ -107,6 +107,8 @@ var (
 	choicePrefix = regexp.MustCompile(`^(?:\([A-E]\)|\*\*[A-E]\*\*|[A-E][.):])\s*(.+)$`)
 )
 
+var withoutBrackets = strings.NewReplacer("{", "", "}", "", "(", "", ")", "")
+
 // mathEqual compares two answers in their stripped form; the first rule that applies
 // decides.
 func mathEqual(pred, ref string, depth int) algebra.Verdict {
@@ -137,8 +139,7 @@ func mathEqual(pred, ref string, depth int) algebra.Verdict {
 		}
 		return algebra.Different
 	}
-	without := strings.NewReplacer("{", "", "}", "", "(", "", ")", "")
-	if strings.EqualFold(without.Replace(pred), without.Replace(ref)) {
+	if strings.EqualFold(withoutBrackets.Replace(pred), withoutBrackets.Replace(ref)) {
 		return algebra.Same
 	}
 	v := symbolic(pred, ref)

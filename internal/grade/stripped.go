@@ -28,7 +28,7 @@ func stripped(s string) string {
 	}
 	s = strings.ReplaceAll(s, `\emptyset`, "{}")
 	s = strings.ReplaceAll(s, `(-\infty,\infty)`, `\mathbb{R}`)
-	s = strings.NewReplacer(`\%`, "", "%", "").Replace(s)
+	s = withoutPercent.Replace(s)
 	s = months.ReplaceAllString(s, "")
 	s = strings.ReplaceAll(strings.ReplaceAll(s, " .", " 0."), "{.", "{0.")
 	s = strings.ReplaceAll(s, "infinity", `\infty`)
@@ -61,8 +61,9 @@ var (
 	months       = regexp.MustCompile(`\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b`)
 	oneSpelling  = strings.NewReplacer(`\end{array}`, `\end{pmatrix}`, "bmatrix", "pmatrix", "tfrac", "frac", "dfrac", "frac",
 		`\neq`, `\ne`, `\leq`, `\le`, `\geq`, `\ge`, `\left`, "", `\right`, "", `\{`, "{", `\}`, "}")
-	withoutSigns = strings.NewReplacer(`^{\circ}`, "", `^\circ`, "", `\$`, "", "$", "", `\(`, "", `\)`, "")
-	rootFraction = regexp.MustCompile(`^([^/]*)/([^/]*)$`)
+	withoutPercent = strings.NewReplacer(`\%`, "", "%", "")
+	withoutSigns   = strings.NewReplacer(`^{\circ}`, "", `^\circ`, "", `\$`, "", "$", "", `\(`, "", `\)`, "")
+	rootFraction   = regexp.MustCompile(`^([^/]*)/([^/]*)$`)
 )
 
 // slashedRoots writes a/b of whole numbers, or of roots, as \frac{a}{b}.

@@ -3,6 +3,7 @@ package grade
 import (
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -36,41 +37,45 @@ var unitNames = func() string {
 	return strings.Join(names, "|")
 }()
 
-// unitBorders are the patterns of the units that hold a full stop.
-var unitBorders = func() map[string]*regexp.Regexp {
-	m := map[string]*regexp.Regexp{}
-	for _, u := range append(units, plurals()...) {
-		if strings.Contains(u, ".") {
-			m[u] = regexp.MustCompile(`(^|[^\pL\pN_])` + u + `($|[^\pL\pN_])`)
-		}
-	}
-	return m
-}()
-
-func plurals() []string {
-	out := make([]string, len(units))
-	for i, u := range units {
-		out[i] = u + "s"
-	}
-	return out
+// unit is a word that is dropped. One with a full stop is a pattern.
+type unit struct {
+	word    string
+	pattern *regexp.Regexp
 }
 
 // allUnits are the units and their plurals.
-var allUnits = append(units[:len(units):len(units)], plurals()...)
+var allUnits = func() (all []unit) {
+	for _, s := range []string{"", "s"} {
+		for _, u := range units {
+			one := unit{word: u + s}
+			if strings.Contains(u, ".") {
+				one.pattern = regexp.MustCompile(`(^|[^\pL\pN_])` + u + s + `($|[^\pL\pN_])`)
+			}
+			all = append(all, one)
+		}
+	}
+	return all
+}()
 
-// withoutUnits drops units that stand apart from other words, unless nothing is left.
+// without is a text without the unit, where it stands apart from other words.
+func (u unit) without(s string) string {
+	switch {
+	case u.pattern != nil && strings.Contains(s, u.word[:1]) && strings.Contains(s, " "):
+		return u.pattern.ReplaceAllString(s, "$1$2")
+	case u.pattern == nil && strings.Contains(s, u.word):
+		return withoutWord(s, u.word)
+	}
+	return s
+}
+
+// withoutUnits drops all units, unless nothing is left.
 func withoutUnits(s string) string {
+	if !strings.ContainsFunc(s, unicode.IsLetter) {
+		return s
+	}
 	for range 2 {
 		for _, u := range allUnits {
-			t := s
-			if re := unitBorders[u]; re != nil {
-				if strings.Contains(s, u[:1]) && strings.Contains(s, " ") {
-					t = re.ReplaceAllString(s, "$1$2")
-				}
-			} else if strings.Contains(s, u) {
-				t = withoutWord(s, u)
-			}
-			if t != "" {
+			if t := u.without(s); t != "" {
 				s = t
 			}
 		}

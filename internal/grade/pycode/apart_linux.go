@@ -11,9 +11,9 @@ const supported = true
 
 // apart gives a command a process group of its own, and where the system allows it a
 // world without network and without other processes, which ends with its first process.
-func apart(cmd *exec.Cmd) {
+func apart(cmd *exec.Cmd, groupOnly bool) {
 	cmd.SysProcAttr = group()
-	if namespaces() {
+	if !groupOnly && namespaces() {
 		cmd.SysProcAttr = world()
 	}
 }

@@ -10,6 +10,6 @@ import (
 // supported says that this system has the limits that code is run behind.
 const supported = false
 
-func apart(*exec.Cmd) {}
+func apart(*exec.Cmd, bool) {}
 
 func killGroup(int) error { return errors.ErrUnsupported }

@@ -10,6 +10,6 @@ import (
 const supported = true
 
 // apart gives a command a process group of its own.
-func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+func apart(cmd *exec.Cmd, _ bool) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 func killGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }

@@ -43,6 +43,8 @@ type Job struct {
 	Tests    []Test
 	Each     time.Duration // for one test
 	All      time.Duration // for all
+
+	groupOnly bool // without namespaces, as on a system that does not allow them
 }
 
 // ErrNoInterpreter says that there is no Python to run code with, or not here.
@@ -100,7 +102,7 @@ func (j Job) play(ctx context.Context, python, dir string, t Test) string {
 	cmd.Stdin = strings.NewReader(t.Input)
 	out, mistakes := &bounded{most: maxOutput, full: cancel}, &bounded{most: 64 << 10}
 	cmd.Stdout, cmd.Stderr = out, mistakes
-	err = contained(cmd)
+	err = contained(cmd, j.groupOnly)
 	switch {
 	case out.over:
 		return "printed too much"
@@ -116,8 +118,8 @@ func (j Job) play(ctx context.Context, python, dir string, t Test) string {
 }
 
 // contained runs a command apart from the rest, and ends all that it began.
-func contained(cmd *exec.Cmd) error {
-	apart(cmd)
+func contained(cmd *exec.Cmd, groupOnly bool) error {
+	apart(cmd, groupOnly)
 	cmd.Cancel = func() error { return killGroup(cmd.Process.Pid) }
 	cmd.WaitDelay = time.Second
 	if err := cmd.Start(); err != nil {

@@ -80,6 +80,27 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// Where the system allows no namespaces, a process group and limits are left.
+func TestInAGroupOnly(t *testing.T) {
+	t.Parallel()
+	needPython(t)
+	for code, want := range map[string]string{
+		"print(3)":                      "",
+		"while True: pass":              "test 1 of 1: took too long",
+		"while True: print('x' * 1000)": "test 1 of 1: printed too much",
+		"import os; os.fork()":          "test 1 of 1: ended with PermissionError: os.fork is not allowed",
+	} {
+		j := pycode.Job{Code: code, Tests: []pycode.Test{{"", "3"}}, Each: 20 * time.Second, All: time.Minute}
+		if strings.Contains(want, "long") {
+			j.Each = 500 * time.Millisecond
+		}
+		got, err := pycode.Run(t.Context(), pycode.GroupOnly(j))
+		if err != nil || got != want {
+			t.Errorf("%q: %q, %v; want %q", code, got, err, want)
+		}
+	}
+}
+
 // All tests together have a limit of their own.
 func TestAllTogether(t *testing.T) {
 	t.Parallel()
