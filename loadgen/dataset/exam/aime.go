@@ -22,7 +22,7 @@ func aimeItems(m *maker) error {
 		shots = aimeIntro
 		err := m.each("", "train", func(c *cells) error {
 			if n++; n > m.shots {
-				return nil
+				return errEnough
 			}
 			shots += "**Problem**: " + c.str("Problem") + "\n"
 			if m.cot {

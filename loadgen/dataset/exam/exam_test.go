@@ -190,6 +190,54 @@ func TestBigBenchPrompts(t *testing.T) {
 	}
 }
 
+// Requests of recorded runs of AIPerf: what it sent for the first item of data sets laid
+// out as on the hub is what the items say.
+func TestItemsAreWhatAIPerfSent(t *testing.T) {
+	t.Parallel()
+	type body struct {
+		Messages []exam.Message
+		Prompt   string
+		Stop     []string
+		Chat     int `json:"max_completion_tokens"`
+		Plain    int `json:"max_tokens"`
+	}
+	var sent []body
+	for line := range strings.Lines(read(t, "testdata/wire.jsonl")) {
+		var w struct{ Body body }
+		if err := json.Unmarshal([]byte(line), &w); err != nil {
+			t.Fatal(err)
+		}
+		sent = append(sent, w.Body)
+	}
+	one, two, yes, brief := 1, 2, true, "Be brief."
+	algebra := []string{"abstract_algebra"}
+	for i, o := range map[int]exam.Options{
+		0: {Benchmark: "mmlu", Tasks: algebra},
+		1: {Benchmark: "mmlu", Tasks: algebra, Shots: &two, CoT: &yes},
+		2: {Benchmark: "aime", Shots: &two},
+		3: {Benchmark: "mmlu_pro", Tasks: []string{"math"}, Shots: &one},
+		5: {Benchmark: "gsm8k", System: &brief},
+	} {
+		o.Path = filepath.Join("testdata", "recorded")
+		items, err := exam.Load(t.Context(), o, nil)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		it := items[0]
+		got := body{Stop: it.Stop, Messages: it.Messages, Chat: it.MaxTokens}
+		if it.System != "" {
+			got.Messages = append([]exam.Message{{Role: "system", Content: it.System}}, it.Messages...)
+		}
+		if sent[i].Prompt != "" {
+			got = body{Stop: it.Stop, Prompt: it.Prompt, Plain: it.MaxTokens}
+		}
+		if diff := cmp.Diff(sent[i], got); diff != "" {
+			t.Errorf("request %d, %s (-sent +item)\n%s", i+1, o.Benchmark, diff)
+		}
+	}
+}
+
 // Every row names a grader there is, and finds its tasks by their names.
 func TestCatalogue(t *testing.T) {
 	t.Parallel()

@@ -47,11 +47,15 @@ func hellaSwagItems(m *maker) error {
 		seen := map[string]bool{} // one example of each activity
 		err := m.each("", "train", func(c *cells) error {
 			r := readHellaSwag(c)
-			if c.err == nil && !seen[r.activity] && len(seen) < m.shots {
-				seen[r.activity] = true
-				shots += r.block() + " " + r.letter() + "\n\n"
+			if c.err != nil || seen[r.activity] {
+				return c.err
 			}
-			return c.err
+			seen[r.activity] = true
+			shots += r.block() + " " + r.letter() + "\n\n"
+			if len(seen) == m.shots {
+				return errEnough
+			}
+			return nil
 		})
 		if err != nil {
 			return err

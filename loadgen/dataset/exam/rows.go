@@ -2,6 +2,7 @@ package exam
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -94,7 +95,10 @@ func (c *cells) choice(name string, n int) int {
 	return at
 }
 
-// each hands over the rows of a split.
+// errEnough ends the reading of a split before its end.
+var errEnough = errors.New("enough")
+
+// each hands over the rows of a split, up to one for which f returns errEnough.
 func (m *maker) each(config, split string, f func(*cells) error) error {
 	paths, err := m.paths(config, split)
 	if err != nil {
@@ -112,6 +116,9 @@ func (m *maker) each(config, split string, f func(*cells) error) error {
 		}
 		return c.err
 	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
 	if err == nil && n == 0 {
 		err = fmt.Errorf("%s: no records", paths[0])
 	}
