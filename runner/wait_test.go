@@ -142,6 +142,56 @@ func TestWait(t *testing.T) {
 	}
 }
 
+// A router that is ready for the model is waited for until it has as many workers for it;
+// those of other models do not count.
+func TestWaitForWorkers(t *testing.T) {
+	t.Parallel()
+	page := func(ready int) string {
+		return fmt.Sprintf("# TYPE dynamo_frontend_model_workers gauge\n"+
+			"dynamo_frontend_model_workers{model=\"demo\"} %d\ndynamo_frontend_model_workers{model=\"other\"} 8\n", ready)
+	}
+	for _, c := range []struct {
+		name, timeout string
+		ready         []int // at each look, the last one from then on
+		said, err     string
+	}{
+		{"all come", "600", []int{5, 5, 8}, `waiting, 600 s at most: 5 of 8 workers of model 'demo' are ready at http\S+\n8 workers of model 'demo' ready at http\S+`, ""},
+		{"more than asked for", "600", []int{9}, `9 workers of model 'demo' ready at http\S+`, ""},
+		{"looked at once", "0", []int{5, 8}, "", `5 of 8 workers of model 'demo' are ready at http\S+`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			pages := 0
+			s := newLoading(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != "/metrics" {
+					_, _ = io.WriteString(w, `{"data":[{"id":"demo"}]}`)
+					return
+				}
+				w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+				_, _ = io.WriteString(w, page(c.ready[min(pages, len(c.ready)-1)]))
+				pages++
+			})
+			var said []string
+			say := func(line string) {
+				if !strings.HasPrefix(line, "Model 'demo' ready") {
+					said = append(said, line)
+				}
+			}
+			err := awaitedBy(t.Context(), waiting(t, "models", s.URL, "benchmark.endpoint.wait_for_workers=8",
+				"benchmark.endpoint.wait_for_model_timeout="+c.timeout), say)
+			if c.err == "" {
+				if text := strings.Join(said, "\n"); err != nil || !regexp.MustCompile("^"+c.said+"$").MatchString(text) {
+					t.Errorf("%v, said:\n%s\nwant %s", err, text, c.said)
+				}
+				return
+			}
+			if err == nil || !regexp.MustCompile("^"+c.err).MatchString(err.Error()) {
+				t.Errorf("%v, want %s", err, c.err)
+			}
+		})
+	}
+}
+
 // Every server is asked for every model, once for all cells.
 func TestWaitForAll(t *testing.T) {
 	t.Parallel()
