@@ -50,7 +50,11 @@ func (w *world) scrape() {
 // has changed.
 func (w *world) look() {
 	for i, name := range w.plan.names {
-		page, err := telemetry.Parse(w.plan.servers[w.plan.names[i]].Page("/metrics"))
+		text := w.plan.servers[w.plan.names[i]].Page("/metrics")
+		if w.plan.Garble != nil {
+			text = w.plan.Garble(text)
+		}
+		page, err := telemetry.Parse(text)
 		if err != nil {
 			continue // it has none
 		}

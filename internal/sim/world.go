@@ -45,6 +45,8 @@ type Worlds struct {
 
 	// Scrape has the servers' pages of metrics read, see RunScraped.
 	Scrape bool
+	// Garble, if set, is what becomes of such a page on its way.
+	Garble func(page []byte) []byte
 	tell   func(telemetry.Sample)
 
 	runs    int   // so far
