@@ -57,8 +57,13 @@ func openOutlets(ctx context.Context, plan *sweep.Plan, opt *Options) (*outlets,
 		opt.say("progress is served at http://" + o.page.Address + "/metrics")
 	}
 	if c := &b.OTel; c.URL != "" && (c.Metrics || c.Timing) {
+		to := o.collector(opt, plan)
+		if err := otlp.Probe(ctx, to.URL); err != nil {
+			opt.say(fmt.Sprintf("OpenTelemetry: %s takes nothing yet: %s; it is tried again while the runs go on", o.url,
+				o.hide.Text(diag.Line(err))))
+		}
 		var err error
-		if o.otlp, err = otlp.Open(ctx, o.collector(opt, plan)); err != nil {
+		if o.otlp, err = otlp.Open(ctx, to); err != nil {
 			opt.say(fmt.Sprintf("OpenTelemetry: nothing is sent to %s: %s", o.url, o.hide.Text(diag.Line(err))))
 		}
 	}

@@ -84,12 +84,9 @@ func (f *failures) Export(ctx context.Context, m *metricdata.ResourceMetrics) er
 	return err
 }
 
-// Open asks the collector once, and begins to send. The error says why it does not take
-// what it would be sent.
+// Open begins to send. Whether the collector takes it shows Probe beforehand, and Close at
+// the end: one that is there later is sent what was counted from the first request on.
 func Open(ctx context.Context, c Config) (*Exporter, error) {
-	if err := probe(ctx, c.URL); err != nil {
-		return nil, err
-	}
 	// What the environment says of exporters (OTEL_EXPORTER_OTLP_HEADERS and others) holds here, too.
 	out, err := otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(c.URL), otlpmetrichttp.WithTimeout(patience),
 		otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig{Enabled: false}))
@@ -137,8 +134,9 @@ func (e *Exporter) Close(ctx context.Context) error {
 	return nil
 }
 
-// probe sends a message without metrics, which every collector takes.
-func probe(ctx context.Context, to string) error {
+// Probe sends a message without metrics, which every collector takes. The error says why
+// one does not take what it would be sent.
+func Probe(ctx context.Context, to string) error {
 	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, http.NoBody)

@@ -119,6 +119,9 @@ func TestArrives(t *testing.T) {
 		b := &inbox{}
 		srv := httptest.NewServer(b)
 		t.Cleanup(srv.Close)
+		if err := otlp.Probe(t.Context(), srv.URL+"/v1/metrics"); err != nil {
+			t.Fatal(err)
+		}
 		e, err := otlp.Open(t.Context(), otlp.Config{
 			URL: srv.URL + "/v1/metrics", Records: true, Timing: true, Semconv: c.version, Resource: [][2]string{{"service.name", "aiperf"}},
 		})
@@ -154,23 +157,46 @@ func TestArrives(t *testing.T) {
 	}
 }
 
+// A collector that is not there when the load begins gets all that was counted since, once
+// it is there.
+func TestComesLater(t *testing.T) {
+	t.Parallel()
+	box := &inbox{status: 500}
+	srv := httptest.NewServer(box)
+	t.Cleanup(srv.Close)
+	c := otlp.Config{URL: srv.URL + "/v1/metrics", Records: true, Timing: true, Semconv: otlp.V141}
+	if err := otlp.Probe(t.Context(), c.URL); err == nil {
+		t.Fatal("a collector that answers 500 takes a probe")
+	}
+	e, err := otlp.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Begin(otlp.Run{Endpoint: "chat"})
+	e.Record(answered(0))
+	box.mu.Lock()
+	box.status = 0
+	box.mu.Unlock()
+	e.Record(answered(1))
+	_ = e.Close(t.Context()) // which counts messages that were not taken before
+	if got := box.sent()["gen_ai.client.operation.duration"]; !strings.Contains(got, "n=||") {
+		t.Errorf("%q: want both requests", got)
+	}
+}
+
 // A collector that is not there, or takes nothing, is said at once; one that dies later
 // when all is over.
 func TestDown(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(&inbox{status: 500})
 	t.Cleanup(srv.Close)
-	if _, err := otlp.Open(
-		t.Context(), otlp.Config{URL: srv.URL + "/v1/metrics", Records: true, Semconv: otlp.V141},
-	); err == nil || !strings.Contains(err.Error(), "it answers 500") {
+	if err := otlp.Probe(t.Context(), srv.URL+"/v1/metrics"); err == nil || !strings.Contains(err.Error(), "it answers 500") {
 		t.Errorf("%v", err)
 	}
 	gone := httptest.NewServer(&inbox{})
 	address := gone.URL
 	gone.Close()
-	if _, err := otlp.Open(
-		t.Context(), otlp.Config{URL: address + "/v1/metrics", Records: true, Semconv: otlp.V141},
-	); err == nil || strings.Contains(err.Error(), "\n") {
+	if err := otlp.Probe(t.Context(), address+"/v1/metrics"); err == nil || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
 	dies := httptest.NewServer(&inbox{status: 503})
