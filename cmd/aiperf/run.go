@@ -22,6 +22,7 @@ import (
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks/report"
 	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
 )
 
 // Flags of the two commands that measure.
@@ -165,6 +166,9 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 		return a.showTree(file, doc, plan)
 	case p.Has("dry-run"):
 		return a.dryRun(file, plan, opt)
+	}
+	for _, what := range decide.Absent(plan) {
+		a.warn(what + "; without it no point has the figure")
 	}
 	end := a.showProgress(doc, plan, p, &opt)
 	words.listen(&opt)

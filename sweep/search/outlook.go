@@ -10,7 +10,8 @@ import (
 // Outlook is what a search takes and what it can tell, before its first probe.
 type Outlook struct {
 	// Fewest and Usual are the probes of a search at a server that decides every load at
-	// once: the fewest of all places of the limit, and the most.
+	// once, or whose curves bend without noise: the fewest of all places of the limit or the
+	// knee, and the most.
 	Fewest, Usual int
 	// Halved is how many more of them a bracket half as wide takes; 0 where whole
 	// numbers are as near as they can be.
@@ -43,11 +44,15 @@ func Look(t Terms, requests int64) Outlook {
 			if step.Answer != nil {
 				return len(runs)
 			}
-			own := Holds
-			if step.Load > limit && t.Find != Min || step.Load < limit && t.Find == Min {
-				own = Fails
+			run := Run{Load: step.Load, Own: Holds}
+			switch {
+			case t.Find == Knee: // so many are answered at once, and the others wait
+				run.Rate = min(run.Load, limit)
+				run.Latency = run.Load / run.Rate
+			case step.Load > limit && t.Find != Min, step.Load < limit && t.Find == Min:
+				run.Own = Fails
 			}
-			runs = append(runs, Run{Load: step.Load, Own: own})
+			runs = append(runs, run)
 		}
 	}
 	fine := t

@@ -288,6 +288,18 @@ func TestLook(t *testing.T) {
 			t.Errorf("limit %g: %d probes, foreseen %d to %d", limit, n, o.Fewest, o.Usual)
 		}
 	}
+	knee := terms
+	knee.Find = search.Knee
+	bent := search.Look(knee, 0)
+	for slots := 2.0; slots < 32; slots++ {
+		a := find(t, knee, func(load float64) search.Run {
+			rate := min(load, slots)
+			return search.Run{Own: search.Holds, Rate: rate, Latency: load / rate}
+		})
+		if n := len(a.Runs); n < bent.Fewest || n > bent.Usual+1 {
+			t.Errorf("a knee at %g: %d probes, foreseen %d to %d", slots, n, bent.Fewest, bent.Usual)
+		}
+	}
 	for _, d := range o.Runs {
 		for bad, want := range map[int64]search.State{
 			d.Holds: search.Holds, d.Holds + 1: search.Undecided,

@@ -16,12 +16,16 @@ import (
 func searchPlan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
 	s, terms := plan.Experiment.Search, source.Terms(plan)
 	requests := sweep.Planned(plan.Cells[0].Resolved.Benchmark.Phases)
-	if len(plan.Cells[0].Resolved.Benchmark.SLOs) == 0 {
+	if len(plan.Cells[0].Resolved.Benchmark.SLOs) == 0 || terms.Find == search.Knee {
 		requests = 0 // no share is asked for
 	}
 	o := search.Look(terms, requests)
 	fmt.Fprintf(w, "%s: a search, at most %s\n", plan.Name, words.Count(terms.Probes, "probe"))
-	words.TwoColumns(w, "search", fmt.Sprintf("%s from %g to %g, until the ends are at most %s apart",
+	until := "until the ends are at most %s apart"
+	if terms.Find == search.Knee {
+		until = "for the knee, until the loads beside it are at most %s apart"
+	}
+	words.TwoColumns(w, "search", fmt.Sprintf("%s from %g to %g, "+until,
 		plan.Searched().Name, s.Range[0], s.Range[1], words.Percent(s.Resolution)), 8)
 	words.TwoColumns(w, "probes", probesText(o, terms, b), 8)
 	if len(o.Runs) > 0 {
@@ -36,7 +40,9 @@ func searchPlan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
 	if len(o.Runs) > 0 {
 		narrower += "; where undecided loads keep it wide, about 4 times as many requests a run"
 	}
-	words.TwoColumns(w, "half", "a bracket half as wide "+narrower, 8)
+	if terms.Find != search.Knee {
+		words.TwoColumns(w, "half", "a bracket half as wide "+narrower, 8)
+	}
 }
 
 // probesText is how many probes there will be, and how much that is.
@@ -46,6 +52,9 @@ func probesText(o search.Outlook, t search.Terms, b sweep.Bound) string {
 		usual = words.Count(o.Usual, "probe")
 	}
 	text := usual + " where every load is decided at once"
+	if t.Find == search.Knee {
+		text = usual + " where throughput and latency bend without noise"
+	}
 	if o.Usual > t.Probes {
 		text += ", which the budget may not have room for"
 	}
