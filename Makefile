@@ -65,8 +65,8 @@ bench:
 
 # sim prints the figures of docs/simulations.md: how often a conclusion is wrong,
 # over TIMES times as many plans as the tests simulate (10 take seven minutes of a
-# core), SEARCHES whole searches of each server (200 take three minutes of a core each),
-# PLANS servers of each kind whose limit is looked for, WAYS drawn experiments that are
+# core), SEARCHES whole searches of each server (200 take three minutes of a core each, and two
+# more beside AIPerf's planners), PLANS servers of each kind whose limit is looked for, WAYS drawn experiments that are
 # carried out in all ways (100 take four minutes), and how often the quick start is VALID
 # on this machine.
 TIMES := 10

@@ -1,0 +1,335 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/seed"
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep/search"
+	"aiperf.dev/aiperf/sweep/search/planner"
+)
+
+// goodShare is the share of requests that must be good; AIPerf's planners are given the
+// percentile that says the same.
+const goodShare = 0.95
+
+// capped is what bounds the load of a server: it carries about n users.
+type capped struct {
+	name, metric string
+	words        func(n int) string
+	steps        bool                                        // its times are those of an engine's steps
+	pace         func(load, n float64, noise *noise) float64 // nil: 1
+}
+
+// noise is what runs of a server are like. A server whose times are random has heavier
+// tails or is steeper in the load, so that the share falls as fast as elsewhere.
+type noise struct {
+	name, words string
+	steps       string  // the same of an engine's steps, "" for none
+	apart       float64 // standard deviation of runs, on the logit of the share
+	gamma       float64 // of a service curve: times grow as load^gamma
+}
+
+func bounds() []capped {
+	return []capped{
+		{
+			name: "service curve", metric: metrics.InterTokenLatency,
+			words: func(int) string { return "ttft=40ms&itl=5ms" },
+			pace: func(load, n float64, noise *noise) float64 {
+				return slack * math.Pow(load/n, noise.gamma)
+			},
+		},
+		{
+			name: "batch cap", metric: metrics.TimeToFirstToken,
+			words: func(n int) string { return fmt.Sprintf("ttft=40ms&itl=1ms&workers=%d", n) },
+		},
+		{
+			name: "KV blocks", metric: metrics.RequestLatency, steps: true,
+			words: func(n int) string {
+				return fmt.Sprintf("step=5ms&prefill=0.0001ms&batch=256&block=16&kv_blocks=%d", n)
+			},
+		},
+	}
+}
+
+func noises() []noise {
+	return []noise{
+		{name: "deterministic", gamma: 0.54},
+		{"noisy", "&cv=0.3", "&jitter=0.3", 0, 0.54},
+		{"runs differ by 0.3", "&cv=0.3", "&jitter=0.3", 0.3, 0.54},
+		{"runs differ by 0.6", "&cv=0.3", "&jitter=0.3", 0.6, 0.54},
+		{"heavy tails", "&cv=1.5", "&jitter=1.5", 0, 2},
+		{"neighbours alike", "&cv=0.3&ar=0.8", "", 0, 0.54},
+	}
+}
+
+// slack is the limit over the 95th percentile of an idle server.
+const slack = 1.5
+
+// warm is how many requests go before those of a run: of an engine whose sequences are
+// preempted the first hundred are answered as none later is.
+func (k *known) warm(users int) int {
+	if k.capped.steps {
+		return max(2*users, 200)
+	}
+	return 2 * users
+}
+
+// known is a server whose truth is known: by runs that are as long as all probes of a search.
+type known struct {
+	capped
+	noise
+	n     int
+	limit float64 // ms
+	// holds is the largest load at which the share is surely no less than asked, fails the
+	// smallest at which it surely is: what lies between may be called either.
+	holds, fails float64
+	spread       float64 // of the logarithm of a run's times that moves the logit by noise.apart
+}
+
+const (
+	longRun   = 4000
+	probeSize = 200
+	coarse    = 300 // requests of a run of smooth_isotonic at its least precision
+	mostUsers = 256
+)
+
+// at is the server with a seed.
+func (k *known) at(seedOf int) server {
+	random := k.noise.words
+	if k.capped.steps {
+		random = k.noise.steps
+	}
+	s := server{words: fmt.Sprintf("%s%s&seed=%d", k.capped.words(k.n), random, seedOf)}
+	s.pace = func(load float64, run int) float64 {
+		f := math.Exp(k.spread * seed.Stream(int64(seedOf), fmt.Sprintf("sim/planners/%d", run)).NormFloat64())
+		if k.capped.pace != nil {
+			f *= k.capped.pace(load, float64(k.n), &k.noise)
+		}
+		return f
+	}
+	return s
+}
+
+// learn finds the truth of a server.
+func (k *known) learn(t *testing.T) {
+	t.Helper()
+	long := func(load int, slower float64) []answer {
+		s := k.at(1)
+		pace := s.pace
+		s.pace = func(load float64, run int) float64 { return slower * pace(load, run) }
+		out, _ := s.open(t).run(t, load, k.warm(load), longRun, 0)
+		return out
+	}
+	idle := k.at(1)
+	if k.capped.pace != nil {
+		idle.pace = nil
+	}
+	alone, _ := idle.open(t).run(t, 1, 2, longRun, 0)
+	k.limit = slack * p95(alone, k.metric)
+	if k.noise.words == "" {
+		k.limit += 1e-3 // a load at which all times equal the limit keeps it
+	}
+	tell := func(load int) (low, high float64) {
+		y := share(long(load, 1), k.metric, k.limit)
+		if k.noise.words == "" {
+			return y.Hits / y.Of, y.Hits / y.Of
+		}
+		e := stats.Share([]stats.Tally{y}, 0.99)
+		return e.Low, e.High
+	}
+	lo, hi := 1, mostUsers
+	for hi-lo > 1 { // the largest load that surely holds
+		mid := int(math.Round(math.Sqrt(float64(lo * hi))))
+		mid = min(max(mid, lo+1), hi-1)
+		if low, _ := tell(mid); low >= goodShare {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	k.holds = float64(lo)
+	for hi < mostUsers { // and the smallest above it that surely fails
+		if _, high := tell(hi); high < goodShare {
+			break
+		}
+		hi++
+	}
+	k.fails = float64(hi)
+	if k.apart > 0 {
+		logit := func(slower float64) float64 {
+			y := share(long(lo, slower), k.metric, k.limit)
+			p := (y.Hits + 0.5) / (y.Of + 1)
+			return math.Log(p / (1 - p))
+		}
+		k.spread = k.apart / max((logit(math.Exp(-0.05))-logit(math.Exp(0.05)))/0.1, 1)
+	}
+}
+
+// bracketed is what a search says.
+type bracketed struct {
+	holds, fails float64 // 0 and +Inf where there is none
+	named        float64 // the load that is the answer
+	requests     int
+}
+
+// right reports whether the bracket holds the limit.
+func (k *known) right(b bracketed) bool { return b.holds < k.fails && b.fails > k.holds }
+
+// kept reports whether the load that is the answer keeps the limit.
+func (k *known) kept(b bracketed) bool { return b.named < k.fails }
+
+// ours is a search with this program's rules.
+func ours(t *testing.T, k *known, n int, resolution float64) bracketed {
+	t.Helper()
+	b := k.at(n).open(t)
+	terms := search.Terms{
+		Low: 1, High: mostUsers, Whole: true, Share: goodShare, Resolution: resolution, Probes: 40,
+	}
+	var runs []search.Run
+	for {
+		step := search.Next(terms, runs)
+		if a := step.Answer; a != nil {
+			out := bracketed{fails: math.Inf(1), requests: probeSize * len(runs)}
+			if a.Holds != nil {
+				out.holds, out.named = a.Holds.Load, a.Holds.Load
+			}
+			if a.Fails != nil {
+				out.fails = a.Fails.Load
+			}
+			return out
+		}
+		of, _ := b.run(t, int(step.Load), k.warm(int(step.Load)), probeSize, len(runs))
+		y := share(of, k.metric, k.limit)
+		runs = append(runs, search.Run{Load: step.Load, Worst: y, Best: y, Own: search.Holds})
+	}
+}
+
+// planned is a search with one of AIPerf's planners, with its defaults.
+func planned(t *testing.T, k *known, n int, name string, requests int) bracketed {
+	t.Helper()
+	b := k.at(n).open(t)
+	terms := planner.Terms{
+		Planner: name, Space: []planner.Dimension{{Low: 1, High: mostUsers, Whole: true}},
+		Goals: []planner.Goal{{Maximize: true}}, Limited: true, Most: 30, Initial: 5, Patience: 10, Window: 8,
+		Flat: 0.01, Seed: int64(n), Stability: 2, Precision: 0.05,
+	}
+	var seen []planner.Seen
+	for {
+		step := planner.Next(terms, seen)
+		if step.Ended != "" {
+			break
+		}
+		load := step.At[0]
+		of, rate := b.run(t, int(load), k.warm(int(load)), requests, len(seen))
+		margin := (k.limit - p95(of, k.metric)) / k.limit
+		seen = append(seen, planner.Seen{
+			At: step.At, Goals: []float64{4 * rate}, Feasible: margin > 0, Margins: []float64{margin},
+		})
+	}
+	out := bracketed{fails: math.Inf(1), requests: requests * len(seen)}
+	if x := planner.BoundaryOf(terms, seen); x != nil {
+		if x.Holds != nil {
+			out.holds, out.named = seen[*x.Holds].At[0], seen[*x.Holds].At[0]
+		}
+		if x.Fails != nil {
+			out.fails = seen[*x.Fails].At[0]
+		}
+	}
+	if row, _ := planner.Named(name); !row.Line {
+		out.named = seen[planner.Best(&terms, seen)[0]].At[0]
+	}
+	return out
+}
+
+// searched is what many searches of one server say.
+type searched struct {
+	n, right, kept int
+	costs, widths  []float64
+}
+
+func (s *searched) add(k *known, b bracketed) {
+	s.n++
+	if k.right(b) {
+		s.right++
+	}
+	if k.kept(b) {
+		s.kept++
+	}
+	s.costs = append(s.costs, float64(b.requests))
+	s.widths = append(s.widths, b.fails/max(b.holds, 0.5)-1)
+}
+
+func (s *searched) cost() float64  { return median(s.costs) }
+func (s *searched) width() float64 { return median(s.widths) }
+
+func median(xs []float64) float64 {
+	xs = slices.Sorted(slices.Values(xs))
+	return xs[(len(xs)-1)/2]
+}
+
+func (s *searched) String() string {
+	width := "open"
+	if w := s.width(); !math.IsInf(w, 0) {
+		width = fmt.Sprintf("%.0f %%", 100*w)
+	}
+	return fmt.Sprintf("%d of %d, %d · %s · %s", s.right, s.n, s.kept, words.Whole(int64(s.cost())), width)
+}
+
+// Beside AIPerf's planners, on the same servers: a bracket of this program's holds the limit
+// in at least 95 % of the searches. docs/simulations.md has what each costs.
+func TestSearchBesidePlanners(t *testing.T) {
+	t.Parallel()
+	for _, where := range bounds() {
+		for _, how := range noises() {
+			t.Run(where.name+", "+how.name, func(t *testing.T) {
+				t.Parallel()
+				if raced || *searches <= 2 && how.words != "" {
+					t.Skip("it takes long: -searches")
+				}
+				if where.steps && how.steps == "" && how.words != "" {
+					t.Skip("its steps have no neighbours that are alike")
+				}
+				sizes, times := []int{5, 9, 17, 30, 50}, *searches
+				if times <= 2 {
+					sizes, times = sizes[:1], 1
+				} else if how.words == "" { // each search of a server is like the first
+					sizes = sizes[:0]
+					for n := 4; n <= 60; n++ {
+						sizes = append(sizes, n)
+					}
+					times = len(sizes)
+				}
+				var servers []known
+				for _, n := range sizes {
+					k := known{capped: where, noise: how, n: n}
+					k.learn(t)
+					servers = append(servers, k)
+				}
+				mine, line, curve, model := &searched{}, &searched{}, &searched{}, &searched{}
+				for n := range times {
+					k := &servers[n%len(servers)]
+					mine.add(k, ours(t, k, n+1, 0.05))
+					if n%4 == 0 {
+						line.add(k, planned(t, k, n+1, "monotonic_sla", probeSize))
+					}
+					if n%6 == 0 {
+						curve.add(k, planned(t, k, n+1, "smooth_isotonic", coarse))
+					}
+					if n%11 == 0 {
+						model.add(k, planned(t, k, n+1, "bayesian", probeSize))
+					}
+				}
+				t.Logf("| %s, %s | %s | %s | %s | %s |", where.name, how.name, mine, line, curve, model)
+				if e := stats.Share([]stats.Tally{{Hits: float64(mine.right), Of: float64(mine.n)}}, 0.9); e.High < 0.95 {
+					t.Errorf("%d of %d brackets hold the limit", mine.right, mine.n)
+				}
+			})
+		}
+	}
+}
