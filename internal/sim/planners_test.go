@@ -326,7 +326,8 @@ func TestSearchBesidePlanners(t *testing.T) {
 					}
 				}
 				t.Logf("| %s, %s | %s | %s | %s | %s |", where.name, how.name, mine, line, curve, model)
-				if e := stats.Share([]stats.Tally{{Hits: float64(mine.right), Of: float64(mine.n)}}, 0.9); e.High < 0.95 {
+				e := stats.Share([]stats.Tally{{Hits: float64(mine.right), Of: float64(mine.n)}}, 0.9)
+				if e.High < 0.95 {
 					t.Errorf("%d of %d brackets hold the limit", mine.right, mine.n)
 				}
 			})
