@@ -302,6 +302,14 @@ func unknownCommand(name string, root *cli.Command) error {
 		names = append(names, c.Name)
 	}
 	e := diag.New(name+": unknown command", "aiperf --help lists them")
+	switch name { // blocks of an experiment
+	case "search":
+		e.Hint = `aiperf quick searches for the most users; in a file it is search: {path: "concurrency", range: [1, 64]}`
+		return e
+	case "sweep":
+		e.Hint = "a list of values sweeps: aiperf profile … --concurrency 1,4,16; in a file it is sweep: {parameters: {…}}"
+		return e
+	}
 	if s := schema.Suggest(name, names); s != "" {
 		e.Hint = "did you mean " + s + "?"
 	}

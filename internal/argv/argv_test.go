@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -58,5 +59,16 @@ func TestTheLastOfASingleValuedFlagCounts(t *testing.T) {
 	}
 	if p := parse(t, "--set a=1 --set b=2 --header a:1 --header b:2"); len(p.Notes) > 0 {
 		t.Errorf("lists are no repeats: %q", p.Notes)
+	}
+}
+
+// A flag that takes a value and has none may be short for one that takes none.
+func TestWithoutItsValueALongerFlagWasMeant(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{"--stream": "did you mean --streaming?", "--goodput": ""} {
+		_, err := argv.Parse([]string{word}, nil, schema.Options())
+		if err == nil || diag.Of(err).Hint != want {
+			t.Errorf("%s: %v, want the hint %q", word, err, want)
+		}
 	}
 }

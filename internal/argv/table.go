@@ -100,7 +100,7 @@ func (t *Table) read(word string, args []string) (f Entry, name string, words, r
 		if f.opt != nil && f.opt.Bare {
 			return f, name, nil, args, nil
 		}
-		return f, name, nil, nil, diag.New(name+" needs a value", "")
+		return f, name, nil, nil, diag.New(name+" needs a value", t.meant(name))
 	default:
 		words, args = args[:1:1], args[1:]
 	}
@@ -108,6 +108,18 @@ func (t *Table) read(word string, args []string) (f Entry, name string, words, r
 		words, args = append(words, args[0]), args[1:]
 	}
 	return f, name, words, args, nil
+}
+
+// meant is the hint for a flag without its value where a longer one takes none: --streaming
+// for --stream.
+func (t *Table) meant(name string) string {
+	for _, n := range t.Names {
+		f := t.byName[n]
+		if _, takes := f.arity(); !takes && strings.HasPrefix(n, name) && !f.Hidden() {
+			return "did you mean " + n + "?"
+		}
+	}
+	return ""
 }
 
 // arity says whether the flag takes several words, and whether it takes any.

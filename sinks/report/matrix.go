@@ -224,7 +224,8 @@ func (r *Report) conclusions(s *sheet) {
 			s.wrapped("", line)
 		}
 	}
-	if line := r.WantedSentence(); line != "" && r.folded < withoutCauses {
+	// what to type next is said however short the screen is
+	if line := r.WantedSentence(); line != "" && (r.folded < mostFolds || strings.Contains(line, "--")) {
 		s.wrapped("", line)
 	}
 	if line := r.Results.StoppedEarly(); line != "" {

@@ -31,6 +31,10 @@ func TestWhatIsAdvisedDecides(t *testing.T) {
 			t.Errorf("%d trials of %d requests: %q, want %q", c.trials, c.requests, got, c.want)
 		}
 		var b strings.Builder
+		r.folded = mostFolds
+		if s := oneSpace(r.screen()); c.want != "" && !strings.Contains(s, c.want) {
+			t.Errorf("folded as far as it goes, no %q in\n%s", c.want, s)
+		}
 		if err := r.WriteConsole(&b); err != nil || c.want != "" && !strings.Contains(oneSpace(b.String()), c.want) {
 			t.Errorf("%v, no %q in\n%s", err, c.want, &b)
 		}
