@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -425,7 +426,10 @@ func (r *runner) stop(issue context.Context) bool {
 // interrupted notes that a signal ended the plan.
 func (r *runner) interrupted(issue context.Context) {
 	r.result.Interrupted = true
-	r.result.Stopped = fmt.Sprintf("interrupted (%v)", context.Cause(issue))
+	r.result.Stopped = "interrupted by Ctrl-C"
+	if cause := context.Cause(issue); cause.Error() != os.Interrupt.String() {
+		r.result.Stopped = fmt.Sprintf("interrupted (%v)", cause)
+	}
 }
 
 func (r *runner) abort(run sweep.Run) bool {

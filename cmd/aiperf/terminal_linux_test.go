@@ -427,5 +427,5 @@ func TestSimpleDisplayReplacesItself(t *testing.T) {
 		return strings.Count(p.said.String(), "\x1b[J") > 4 && len(lines) == 1
 	})
 	p.keys("\x03")
-	p.shows("PARTIAL: interrupted")
+	p.shows("PARTIAL: interrupted by Ctrl-C")
 }
