@@ -22,9 +22,9 @@ Several loads say more than one: --concurrency 1,8,32.
   aiperf diagnose --prove DIR|FILE    shows the cause with an experiment
 
 --prove changes one thing at a time about the load with most requests in flight:
-a quarter as many at once, prompts half as long, answers half as long. It carries
-that out against the same server, in trials, and states a cause only where every
-other one is contradicted. Exit code 0: a cause, or that nothing limits the
+a quarter as many at once, prompts half as long, answers half as long. It
+carries that out against the same server, in trials, and states a cause only
+where every other one is contradicted. Exit code 0: a cause, or that nothing limits the
 server; 4: the causes are not separable within the budget.`,
 	words: resultDirs, settings: true,
 	flags: append([]argv.Switch{{
