@@ -24,8 +24,8 @@ Several loads say more than one: --concurrency 1,8,32.
 --prove changes one thing at a time about the load with most requests in flight:
 a quarter as many at once, prompts half as long, answers half as long. It
 carries that out against the same server, in trials, and states a cause only
-where every other one is contradicted. Exit code 0: a cause, or that nothing limits the
-server; 4: the causes are not separable within the budget.`,
+where every other one is contradicted. Exit code 0: a cause, or that nothing
+limits the server; 4: the causes are not separable within the budget.`,
 	words: resultDirs, settings: true,
 	flags: append([]argv.Switch{{
 		Name: "format", Arg: "FORMAT", Words: []string{"text", "json"},
