@@ -105,6 +105,8 @@ type Config struct {
 	Models    []string // names served; others are answered 404; empty: any name is
 	Tokenizer string   // what prompts are counted with; "" is the default encoding
 
+	Knows Knowledge
+
 	// Faults, as shares of the requests, drawn from Seed by order of arrival.
 	ErrorRate   float64
 	ErrorStatus []int   // statuses to draw from
@@ -127,7 +129,8 @@ type Config struct {
 // depends on its load.
 func Defaults() Config {
 	return Config{
-		Step: 5 * time.Millisecond, Batch: 16, Prefill: 20 * time.Microsecond, Shape: LogNormal,
+		Knows: Knowledge{Right: 1},
+		Step:  5 * time.Millisecond, Batch: 16, Prefill: 20 * time.Microsecond, Shape: LogNormal,
 		OSL: 16, Chunk: 1, Role: RoleEarly, Usage: UsageAsked, Lie: 1, Slowdown: 1, Block: 16, Dims: 16,
 		ErrorStatus: []int{500}, Metrics: SpeaksVLLM,
 	}

@@ -232,6 +232,7 @@ func (c *connection) read(x *exchange, raw []byte, header http.Header, model str
 			x.call.Model, strings.Join(s.models(), ", ")))
 		return
 	}
+	x.known = s.know.find(x.call.Text)
 	s.count(x)
 	s.counts.input.Add(int64(x.in))
 	x.call.Stream = x.call.Stream && x.spec.CanStream

@@ -59,6 +59,9 @@ type exchange struct {
 	level     float64 // factor on all of its times
 	slotted   bool    // holds a worker
 
+	known *known // the question that it asks, where the server knows it
+	said  string // what became of the answer to that
+
 	buf     []byte // not yet taken by the kernel
 	queued  int64  // bytes of the answer so far
 	sent    int64  // of these, taken by the kernel

@@ -32,6 +32,8 @@ type Entry struct {
 	Preempted  int     `json:"preempted,omitempty"`  // times it lost its blocks to older sequences
 	OutTokens  int     `json:"out_tok"`              // tokens sent, reasoning included
 	Reasoning  int     `json:"rea_tok"`
+	Item       string  `json:"item,omitempty"`   // the known question that it asked
+	Answer     string  `json:"answer,omitempty"` // right, wrong, corrupted, swapped, shortened or garbled
 	Chunks     []Chunk `json:"chunks"`
 	WallOffset int64   `json:"wall_off"`
 }
@@ -105,6 +107,9 @@ func (l *logger) entry(x *exchange) Entry {
 		Conn:   x.conn.ordinal, ConnReq: x.connReq, Status: x.status, Fault: fateNames[x.fate], Aborted: x.lost,
 		Recv: x.recv, Start: x.start, End: x.end, InTokens: x.in, Cached: x.script.Cached, Preempted: x.preempted,
 		Chunks: make([]Chunk, 0, x.stamped), WallOffset: l.wall,
+	}
+	if x.known != nil {
+		e.Item, e.Answer = x.known.item, x.said
 	}
 	for _, m := range x.marks[:x.stamped] {
 		e.Chunks = append(e.Chunks, Chunk{m.at, m.bytes, m.kind, m.tokens})

@@ -149,6 +149,22 @@ var keys = []key{
 		"stream_error", "share of streams that end in an error event",
 		number(0, 1, func(c *Config) *float64 { return &c.StreamError }),
 	},
+	{
+		"knows", "questions that it answers right: a file of items {id, prompt, answer, grader} a line, or NAME:PATH of a benchmark",
+		func(c *Config, v string) error { c.Knows.Of = v; return nil },
+	},
+	{
+		"right", "share of its answers to them that are right; some questions are harder than others",
+		number(0, 1, func(c *Config) *float64 { return &c.Knows.Right }),
+	},
+	{"corrupt", "SHARE@N: share of these that are replaced by another answer, from N requests under way on", spoil(
+		func(c *Config) *Spoil { return &c.Knows.Corrupt })},
+	{"swap", "SHARE@N: the same, replaced by the answer to the question asked before", spoil(
+		func(c *Config) *Spoil { return &c.Knows.Swap })},
+	{"shorten", "SHARE@N: the same, ended after half of their length", spoil(
+		func(c *Config) *Spoil { return &c.Knows.Shorten })},
+	{"garble", "SHARE@N: the same, replaced by exclamation marks, as failed arithmetic makes them", spoil(
+		func(c *Config) *Spoil { return &c.Knows.Garble })},
 	{"pause", "FOR@AT: stop sending for a while, after the first request", pause},
 	{
 		"metrics", "which server's metric names /metrics uses: vllm, sglang, trtllm, llamacpp; off: no page",
@@ -272,6 +288,10 @@ func (c Config) resolve(seen map[string]bool) (Config, error) {
 		return Config{}, fmt.Errorf("mock: block is the size of the blocks of cache and kv_blocks: give one of them too")
 	case c.Memory != 0 && c.Spread == 0:
 		return Config{}, fmt.Errorf("mock: ar correlates the factors that cv spreads: give cv too")
+	}
+	if k := &c.Knows; k.Of == "" && (seen["right"] || seen["corrupt"] || seen["swap"] || seen["shorten"] ||
+		seen["garble"]) {
+		return Config{}, fmt.Errorf("mock: right, corrupt, swap, shorten and garble are about questions it knows: give knows too")
 	}
 	for _, cv := range []float64{c.Spread, c.TTFTSpread, c.ITLSpread} {
 		switch {

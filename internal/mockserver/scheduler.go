@@ -149,6 +149,9 @@ func (s *scheduler) begin(x *exchange) {
 			s.paused.to = s.paused.from + int64(c.PauseFor)
 		}
 	}
+	if x.status == 0 {
+		s.server.know.tell(x, &c.Knows, len(s.active), s.server.tok)
+	}
 	s.admit(x)
 	x.came, x.start = x.recv, x.recv
 	if x.status != 0 || x.fate == fails || x.fate == html {

@@ -24,6 +24,7 @@ type Server struct {
 	counts  counts
 	figures figures
 	tok     tokenizer.Tokenizer
+	know    *library // nil where it knows no questions
 	levels  levels
 	first   atomic.Int64  // 1 + ns since the server was made of what it was asked first, 0 before
 	factor  atomic.Uint64 // bits of a float: on all times, as /slowdown set it; 0 for none
@@ -70,6 +71,9 @@ func (s *Server) Start(port int) (string, error) {
 	// loaded before the first request, whose first token it would delay
 	var err error
 	if s.tok, err = tokenizer.Open(s.cfg.Tokenizer); err != nil {
+		return "", fmt.Errorf("mock-server: %w", err)
+	}
+	if s.know, err = s.cfg.Knows.read(s.cfg.Seed); err != nil {
 		return "", fmt.Errorf("mock-server: %w", err)
 	}
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))

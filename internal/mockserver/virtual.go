@@ -23,6 +23,9 @@ func NewVirtual(cfg Config, now func() int64) (*Virtual, error) {
 	if s.tok, err = tokenizer.Open(cfg.Tokenizer); err != nil {
 		return nil, err
 	}
+	if s.know, err = cfg.Knows.read(cfg.Seed); err != nil {
+		return nil, err
+	}
 	s.sched = &scheduler{server: s, active: map[*exchange]struct{}{}}
 	s.sched.engine.rng = seed.Stream(int64(cfg.Seed), "mock/engine")
 	if cfg.Log != nil {
