@@ -550,3 +550,26 @@ func TestIDsDiffer(t *testing.T) {
 		t.Errorf("%v", ids)
 	}
 }
+
+// A folder of copies that lacks the data set, or a data set that lacks the task, is not
+// searched for something else.
+func TestWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const row = `{"question": "q", "choices": ["a", "b", "c", "d"], "answer": 1}` + "\n"
+	for _, split := range []string{"dev", "test"} {
+		write(t, filepath.Join(dir, "lighteval", "mmlu", "anatomy", split+".jsonl"), row)
+	}
+	for _, c := range []struct {
+		o    exam.Options
+		want string
+	}{
+		{exam.Options{Benchmark: "gsm8k"}, "holds no folder openai/gsm8k"},
+		{exam.Options{Benchmark: "mmlu", Tasks: []string{"virology"}}, "has files of anatomy, and none of virology"},
+	} {
+		c.o.Path = dir
+		if _, err := exam.Load(t.Context(), c.o, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.o.Benchmark, err, c.want)
+		}
+	}
+}

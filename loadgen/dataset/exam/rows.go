@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -181,12 +182,48 @@ func Set(dataset, config, split string) public.Set {
 func Local(path string) Find {
 	return func(dataset, config, split string) ([]string, error) {
 		folder := path
-		named := filepath.Join(path, filepath.FromSlash(dataset))
-		if st, err := os.Stat(named); err == nil && st.IsDir() {
+		switch named := filepath.Join(path, filepath.FromSlash(dataset)); {
+		case isFolder(named):
 			folder = named
+		case path != "" && holdsSets(path):
+			return nil, fmt.Errorf("%s: holds no folder %s", path, dataset)
 		}
 		s := Set(dataset, config, split)
 		at, err := s.Find(folder)
+		if other := otherTask(dataset, config, at.Files); err == nil && other != "" {
+			return nil, fmt.Errorf("%s: has files of %s, and none of %s", folder, other, config)
+		}
 		return at.Files, err
 	}
+}
+
+func isFolder(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.IsDir()
+}
+
+// holdsSets reports whether a folder holds copies of benchmarks' data sets by their names.
+func holdsSets(path string) bool {
+	return slices.ContainsFunc(catalogue(), func(b benchmark) bool {
+		return isFolder(filepath.Join(path, filepath.FromSlash(b.Dataset)))
+	})
+}
+
+// otherTask is the task whose name stands in the place of a file, where that of config,
+// which is a task of the same benchmark, stands in none.
+func otherTask(dataset, config string, files []string) string {
+	named := func(task string) bool {
+		return slices.ContainsFunc(files, func(f string) bool {
+			return slices.Contains(strings.Split(filepath.ToSlash(f), "/"), task)
+		})
+	}
+	for _, b := range catalogue() {
+		if b.Dataset != dataset || !slices.Contains(b.Tasks, config) || named(config) {
+			continue
+		}
+		if i := slices.IndexFunc(b.Tasks, named); i >= 0 {
+			return b.Tasks[i]
+		}
+	}
+	return ""
 }
