@@ -186,6 +186,9 @@ func shortBest(question string, best []decide.Best) string {
 	at := map[string][]string{}
 	for _, b := range best {
 		answer := b.Brief()
+		if b.Tie && len(best) > 1 && len(b.MayBe) > 2 { // the table has their names
+			answer = fmt.Sprintf("a tie of %d cells", len(b.MayBe))
+		}
 		if at[answer] == nil {
 			said = append(said, answer)
 		}

@@ -35,6 +35,9 @@ func (r *Report) limitsSentence(short bool) string {
 	}
 	limits := r.limits(worst.Cell)
 	if share.Mean == 1 && states[decide.Missed] == 0 {
+		if r.folded == mostFolds { // the line that says nothing new goes first
+			return ""
+		}
 		said := "every request met " + limits
 		if states[decide.Undecided] > 0 && share.HasInterval() && !short {
 			said += fmt.Sprintf(" (true share at least %s)", words.Percent(share.Low))
