@@ -5,8 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
+	"aiperf.dev/aiperf/internal/grade"
 	"aiperf.dev/aiperf/internal/queue"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/secret"
@@ -47,7 +49,11 @@ type finished struct {
 }
 
 // Said is the text of an answer, valid until the callee returns.
-type Said struct{ Text, Reasoning, Tool []byte }
+type Said struct {
+	Text, Reasoning, Tool []byte
+	Asked                 *dataset.Known  // the question, where its answer is known
+	Judged                grade.Judgement // what Job.Grade says of the answer; of one that came
+}
 
 // linger is how long an ended request waits for others to be finished with, and
 // a record to be collected with. Only what somebody waits for is finished with
@@ -75,10 +81,12 @@ func (f *finisher) finish(r *request, rd *reader) bool {
 		f.post(next)
 	}
 	f.count(a, rec)
+	said := Said{Text: a.text, Reasoning: a.reasoning, Tool: a.tool, Asked: r.play.Conversation.Known}
+	f.grade(rec, &said)
 	f.judge(rec)
 	var detail any
 	if f.job.Detail != nil {
-		detail = f.job.Detail(rec, &r.x, Said{Text: a.text, Reasoning: a.reasoning, Tool: a.tool})
+		detail = f.job.Detail(rec, &r.x, said)
 	}
 	if !rd.end() {
 		return false
@@ -93,6 +101,34 @@ func (f *finisher) judge(rec *record.Record) {
 	if rec.SLOSet = f.job.Judge != nil; rec.SLOSet {
 		rec.SLOFailed, rec.SLOFailedSent = f.job.Judge(rec)
 	}
+}
+
+// grade judges the answer to a question.
+func (f *finisher) grade(rec *record.Record, said *Said) {
+	if said.Asked == nil || f.job.Grade == nil || !rec.Succeeded() {
+		return
+	}
+	said.Judged = f.job.Grade(said.Asked, *said)
+	rec.Answer, rec.AnswerWhy = judgedAs(&said.Judged, rec.FinishReason)
+}
+
+// byLength is why an answer ends before it is over.
+const byLength = "cut by its length"
+
+// judgedAs is what becomes of an answer. One that was cut by its length is wrong only
+// where it says clearly what is wrong: what is read out of its middle is no answer.
+func judgedAs(j *grade.Judgement, finish string) (record.Answer, string) {
+	why, short := j.Reason, strings.Contains(finish, "length") || strings.Contains(finish, "max_tokens")
+	if short && j.Outcome != grade.Right {
+		why = byLength
+	}
+	switch {
+	case j.Outcome == grade.Right:
+		return record.Right, ""
+	case j.Outcome == grade.NotJudged, short && j.Unparsed:
+		return record.NotJudged, why
+	}
+	return record.Wrong, why
 }
 
 // book counts rec and hands it on.
@@ -170,7 +206,9 @@ func (f *finisher) record(r *request, a *answer) *record.Record {
 	rec.FinishReason, rec.Streamed = words.Line(f.hide.Text(a.finish)), x.Streamed
 	rec.ServedModel = words.Line(f.hide.Text(a.model))
 	rec.ISL = r.ISL
-	if n := asked(turn); n > 0 && f.maker.Spec.ProducesTokens { // nothing else is asked for it
+	if k := r.play.Conversation.Known; k != nil { // its answer is as long as it is
+		rec.Item, rec.Task, rec.Probe = k.Item, k.Task, k.Probe
+	} else if n := asked(turn); n > 0 && f.maker.Spec.ProducesTokens { // nothing else is asked for it
 		rec.OSLRequested = n
 	}
 	rec.Chunks = append([]record.Chunk(nil), a.chunks...)

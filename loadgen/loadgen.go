@@ -11,6 +11,7 @@
 package loadgen
 
 import (
+	"aiperf.dev/aiperf/internal/grade"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/loadgen/dataset"
@@ -54,6 +55,9 @@ type Job struct {
 	// record, right before Emit; the record is not Keep's.
 	Detail func(*record.Record, *transport.Exchange, Said) any
 	Keep   func(*record.Record, any)
+	// Grade, if set, judges an answer to a question with a known answer; several
+	// goroutines call it at once.
+	Grade func(*dataset.Known, Said) grade.Judgement
 	// Judge, if set, is asked about every record when it is complete: the first
 	// missed SLO, by the clock of its load mode and from sending; "" when all held.
 	Judge func(*record.Record) (failed, sent string)

@@ -44,6 +44,16 @@ func (r *runner) profile(run sweep.Run, rep *RunReport) aiperf.Profile {
 			return nil
 		})
 	}
+	if run.Cell.Resolved.Benchmark.Accuracy != nil {
+		p.Answers = func(add func(*sinks.Answer)) error {
+			return sinks.Answers().Each(p.Dir, func(rows []sinks.Answer) error {
+				for i := range rows {
+					add(&rows[i])
+				}
+				return nil
+			})
+		}
+	}
 	if length, n := slicesOf(&a, rep); n <= schema.MaxSlices {
 		p.Slice = length
 	}

@@ -210,6 +210,7 @@ func (x *export) run(k *aiperf.KeptRun) error {
 		p.Pages.Families = x.kept.Families
 	}
 	p.Samples = func(add func(telemetry.Sample)) error { return samplesOf(x.from, k.ID, p.Info.T0, add) }
+	p.Answers = func(add func(*sinks.Answer)) error { return answersOf(x.from, k.ID, p.Info.T0, add) }
 	if err := x.inputs(k, p.Dir); err != nil {
 		x.notes = append(x.notes, fmt.Sprintf("%s is not written: %s", filepath.Join(k.Dir, "inputs.json"),
 			diag.Line(err)))
@@ -265,10 +266,40 @@ func (x *export) inputs(k *aiperf.KeptRun, dir string) error {
 	return err
 }
 
-// samplesOf goes through the rows of one run in the telemetry table of a finished
-// directory, with times since the run's T0. A directory without that table has none.
+// samplesOf goes through the samples of one run of a finished directory, with times since
+// the run's T0.
 func samplesOf(dir, run string, t0 time.Time, add func(telemetry.Sample)) error {
-	const table = "telemetry"
+	return rowsOf(dir, "telemetry", run, t0, func(rows *sinks.TableRows, i int, at int64) {
+		text := func(name string) string { return rows.Texts[name][i] }
+		add(telemetry.Sample{
+			At: at, Source: text("source"), Collector: text("collector"), Metric: text("metric"),
+			Labels: text("labels"), Unit: text("unit"), Kind: text("kind"), Value: rows.Floats["value"][i],
+		})
+	})
+}
+
+// answersOf goes through the answers of one run of a finished directory to questions with
+// known answers, with times since the run's T0.
+func answersOf(dir, run string, t0 time.Time, add func(*sinks.Answer)) error {
+	return rowsOf(dir, "answers", run, t0, func(rows *sinks.TableRows, i int, at int64) {
+		text := func(name string) string { return rows.Texts[name][i] }
+		add(&sinks.Answer{
+			At: at, SessionNum: int64(rows.Floats["session_num"][i]), SessionID: text("session_id"),
+			ConversationID: text("conversation_id"), RequestID: text("x_request_id"), Phase: text("phase"),
+			Item: text("item"), Task: text("task"), Grader: text("grader"), Status: text("status"),
+			Outcome: text("outcome"), Why: text("why"), FinishReason: text("finish_reason"),
+			Passed: rows.Floats["passed"][i] == 1, Unparsed: rows.Floats["unparsed"][i] == 1,
+			Confidence: rows.Floats["confidence"][i], Expected: text("expected"), Actual: text("actual"),
+			Explanation: text("explanation"), Output: text("output"), Reasoning: text("reasoning"),
+		})
+	})
+}
+
+// rowsOf goes through the rows of one run in a table of what happened over time, of a
+// finished directory; at is since the run's T0. A directory without that table has none.
+func rowsOf(
+	dir, table, run string, t0 time.Time, each func(rows *sinks.TableRows, i int, at int64),
+) error {
 	about, err := sinks.ReadTable(dir, table, func(string) bool { return false })
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -284,12 +315,7 @@ func samplesOf(dir, run string, t0 time.Time, add func(telemetry.Sample)) error 
 	_, err = sinks.EachTable(dir, table, nil, func(rows *sinks.TableRows) error {
 		for i, id := range rows.Texts["run_id"] {
 			if id == run {
-				add(telemetry.Sample{
-					At: int64(rows.Floats["t_ns"][i] - shift), Source: rows.Texts["source"][i],
-					Collector: rows.Texts["collector"][i], Metric: rows.Texts["metric"][i],
-					Labels: rows.Texts["labels"][i], Unit: rows.Texts["unit"][i], Kind: rows.Texts["kind"][i],
-					Value: rows.Floats["value"][i],
-				})
+				each(rows, i, int64(rows.Floats["t_ns"][i]-shift))
 			}
 		}
 		return nil

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,6 +52,7 @@ func Inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 		if plan != nil {
 			c.template(b)
 			c.endpoint(b)
+			c.questions(b)
 		}
 		c.certificates(&b.Endpoint)
 		for _, u := range b.Endpoint.URLs {
@@ -347,6 +349,33 @@ func (c *inputCheck) template(b *schema.Benchmark) {
 	}
 	if _, err := onerun.ChatTemplate(b); err != nil {
 		c.refused("apply_chat_template", "true", "benchmark.tokenizer.apply_chat_template", err)
+	}
+}
+
+// questions refuses a benchmark whose items are not to be had, and an endpoint that
+// answers no questions.
+func (c *inputCheck) questions(b *schema.Benchmark) {
+	a := b.Accuracy
+	if a == nil {
+		return
+	}
+	key, err := json.Marshal([]any{"questions", a, b.Endpoint.Type})
+	if err != nil || !c.once(string(key)) {
+		return
+	}
+	spec, err := endpoint.Open(&b.Endpoint)
+	if err != nil {
+		return // endpoint says so
+	}
+	if !spec.TakesText || !spec.ProducesTokens || spec.Ready {
+		c.refused("benchmark", a.Benchmark, "benchmark.accuracy.benchmark",
+			diag.Errorf("an endpoint of type %s answers no questions", b.Endpoint.Type).Try("use chat or completions"))
+		return
+	}
+	_, err = dataset.Questions(context.Background(), a, Beside(c.file, a.Path),
+		dataset.Form{Messages: spec.TakesSystem}, nil)
+	if err != nil {
+		c.refused("benchmark", a.Benchmark, "benchmark.accuracy.benchmark", err)
 	}
 }
 

@@ -98,7 +98,7 @@ func metricOptions(run sweep.Run, rep *RunReport) metrics.Options {
 	b := run.Cell.Resolved.Benchmark
 	opt := metrics.Options{
 		Streaming: b.Endpoint.Streaming, Tokens: producesTokens(b.Endpoint.Type),
-		ServerCount: b.Endpoint.UseServerTokenCount, SLOs: b.SLOs,
+		ServerCount: b.Endpoint.UseServerTokenCount, SLOs: b.SLOs, Answers: b.Accuracy != nil,
 	}
 	if start, end, ok := rep.window(); ok {
 		opt.Window = metrics.Window{Start: start, End: end}
@@ -171,7 +171,7 @@ func (r *runner) read(m *measured, rep *RunReport) (*reading, error) {
 	}
 	out := &reading{
 		summaries: c.Summaries(), parts: parts.Parts(), sample: s.sorted(),
-		effect: s.good.effect(), evidence: e, files: files,
+		effect: s.good.effect(), answers: s.answers, evidence: e, files: files,
 	}
 	beside.Wait()
 	if err := errors.Join(digestErr, recordsErr); err != nil {
@@ -235,7 +235,9 @@ func (r *runner) summarize(run sweep.Run, rep *RunReport) (*reading, error) {
 	if err := r.readServers(run, rep); err != nil {
 		return nil, err
 	}
-	return &reading{summaries: c.Summaries(), parts: parts.Parts(), sample: s.sorted(), effect: s.good.effect()}, nil
+	return &reading{
+		summaries: c.Summaries(), parts: parts.Parts(), sample: s.sorted(), effect: s.good.effect(), answers: s.answers,
+	}, nil
 }
 
 // sample collects the values of one metric; one without a metric collects none.
@@ -243,6 +245,8 @@ type sample struct {
 	metric *metrics.Metric
 	values []float64
 	good   *goods // nil: no search asks
+
+	answers decide.Scores
 }
 
 // sample is what a run brings along for the rule that ends trials early.
@@ -259,6 +263,7 @@ func (r *runner) sample() *sample {
 
 func (s *sample) add(rec *record.Record) {
 	s.good.add(rec)
+	s.answers.Add(rec)
 	if s.metric == nil || rec.Warmup || !rec.InWindow || !rec.Succeeded() {
 		return
 	}
@@ -308,6 +313,7 @@ type reading struct {
 	parts     []metrics.Part    // of each target and of each model, where there are several
 	sample    []float64         // of the metric that decides when trials are enough
 	effect    float64           // design effect on the share of good requests, where a search asks
+	answers   decide.Scores     // to questions with known answers
 	evidence  *verdict.Evidence
 	files     *aiperf.Writer // nil: AIPerf's are not wanted
 }
@@ -402,6 +408,7 @@ func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
 		}
 	}
 	o.Beside = beside(rep, read.summaries)
+	o.Answers = read.answers
 	o.Took, o.GoodEffect = rep.Ended.Sub(rep.Started), read.effect
 	o.Gone = rep.Aborted != "" || rep.AllFailed && !slices.ContainsFunc(rep.Errors,
 		func(e verdict.ErrorCount) bool { return !strings.HasPrefix(e.Kind, string(record.Connection)) })

@@ -66,7 +66,7 @@ func (r *runner) measure(issue, hard context.Context, run sweep.Run) (_ *measure
 func (r *runner) spec(run sweep.Run) onerun.Spec {
 	at := func(path string) string { return r.moved.now(Beside(r.opt.SourceName, path)) }
 	s := specOf(run, at)
-	s.Meta = r.meta(run)
+	s.Meta, s.AllowCode = r.meta(run), r.opt.AllowCode
 	return s
 }
 
@@ -79,6 +79,11 @@ func specOf(run sweep.Run, at func(path string) string) onerun.Spec {
 	for i := range s.Benchmark.Datasets {
 		d := &s.Benchmark.Datasets[i]
 		d.Path, d.Folder, d.SystemFile = at(d.Path), at(d.Folder), at(d.SystemFile)
+	}
+	if a := s.Benchmark.Accuracy; a != nil {
+		found := *a
+		found.Path = at(a.Path)
+		s.Benchmark.Accuracy = &found
 	}
 	return s
 }

@@ -47,6 +47,7 @@ type Options struct {
 	// SourceEnding is that of the file that Source is kept in: .cue, .yaml, .json.
 	SourceEnding string
 	AllowHooks   bool // commands that the experiment names may be run
+	AllowCode    bool // the code of answers may be run, to judge it
 	// AllowInvalid carries out a plan that this machine cannot drive, too.
 	AllowInvalid bool
 	Page         bool     // write report.html when the plan is done

@@ -193,6 +193,7 @@ func (cs *cells) checkBody(c *cell) Errors {
 	}
 	out.WriteByte('}')
 	identity.WriteByte('}')
+	c.resolved.Benchmark.BoundByQuestions()
 	bad = append(bad, cs.required(c)...)
 	bad = append(bad, cs.acrossObjects(c)...)
 	if len(c.broken) == 0 {

@@ -23,6 +23,7 @@ const (
 
 var flagDifferences = map[string]string{
 	"--url-strategy":                        "session and least_in_flight as well: a session stays with one server, or each request goes to the least busy one",
+	"--accuracy-benchmark":                  "also own: questions of a file of one's own",
 	"--audio-batch-size":                    usedDefault,
 	"--audio-length-mean":                   noneDefault,
 	"--concurrency":                         shownDefault,
@@ -57,7 +58,11 @@ var flagDifferences = map[string]string{
 // moreRequests: the request count when none is given.
 const moreRequests = "without a bound a concurrency of more than 5 gets 2·concurrency requests, as in AIPerf 0.7; 0.13 takes 10 everywhere"
 
+// eachOnce: the number of requests of an accuracy run.
+const eachOnce = "without a bound each question is asked once; AIPerf sends 10 requests, and so grades a part of them, or some of them again"
+
 var lineDifferences = map[string]string{
+	"accuracy":                       eachOnce,
 	"recipe_ramp":                    moreRequests,
 	"sweep_list_of_one":              moreRequests,
 	"sweep_osl_and_concurrency_zip3": moreRequests,

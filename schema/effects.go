@@ -91,7 +91,7 @@ var effects = []effect{
 	{in: "sweep.dimensions.*", settings: "lo hi", needs: ofItsType},
 	{in: "sweep.dimensions.*", settings: "scale kind", needs: ranged},
 
-	{in: "benchmark", settings: "models endpoint server datasets phases artifacts slos tokenizer gpu_telemetry server_metrics network_latency otel mlflow wandb runtime logging"},
+	{in: "benchmark", settings: "models endpoint server datasets phases artifacts slos tokenizer gpu_telemetry server_metrics network_latency accuracy otel mlflow wandb runtime logging"},
 	{in: "benchmark", settings: "failure_policy", needs: severalRuns},
 	{in: "benchmark.models", settings: "items"},
 	{in: "benchmark.models", settings: "strategy", needs: severalModels},
@@ -232,6 +232,11 @@ var effects = []effect{
 	{in: "benchmark.server_metrics", settings: "urls formats", needs: scraped},
 	{in: "benchmark.network_latency", settings: "enabled mean_ms"},
 	{in: "benchmark.network_latency", settings: "ping_interval", needs: pinged},
+	{
+		in:       "benchmark.accuracy",
+		settings: "benchmark tasks n_shots enable_cot grader system_prompt verbose path mode items",
+	},
+	{in: "benchmark.accuracy", settings: "share", needs: questionsAmong},
 	{in: "benchmark.otel", settings: "metrics_url"},
 	{
 		in: "benchmark.otel", needs: collected,

@@ -121,6 +121,7 @@ type Benchmark struct {
 	OTel          OTel               `json:"otel"`
 	MLflow        MLflow             `json:"mlflow"`
 	WandB         WandB              `json:"wandb"`
+	Accuracy      *Accuracy          `json:"accuracy,omitempty"`
 }
 
 // GPUTelemetry says which pages of DCGM's exporter are read while requests are sent.
@@ -485,7 +486,7 @@ var Inf = Duration(math.Inf(1))
 // Go is d as a time.Duration; infinite becomes the largest one.
 func (d Duration) Go() time.Duration {
 	if s := float64(d) * 1e9; s < math.MaxInt64 {
-		return time.Duration(s)
+		return time.Duration(math.Round(s)) // 2.01 s are 2,010,000,000 ns
 	}
 	return math.MaxInt64
 }

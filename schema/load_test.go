@@ -360,7 +360,7 @@ func TestExplainDerived(t *testing.T) {
 func TestUnsupportedInSweeps(t *testing.T) {
 	t.Parallel()
 	for sweep, want := range map[string]string{
-		"{type: scenarios, runs: [{benchmark: {accuracy: {benchmark: mmlu}}}]}":                      "u.yaml:7:68: sweep.runs.0.benchmark.accuracy: not supported yet",
+		"{type: scenarios, runs: [{benchmark: {metrics: {a: {b: 1}}}}]}":                             "u.yaml:7:63: sweep.runs.0.benchmark.metrics: not supported yet",
 		"{parameters: {runtime: [{workers_min: 3}], concurrency: [1, 2]}}":                           "u.yaml:7:46: benchmark.runtime.workers_min: not supported yet",
 		"{parameters: {\"phases.profiling.adaptive_scale_base_step\": [1, 2], concurrency: [1, 2]}}": "u.yaml:7:22: benchmark.phases.profiling.adaptive_scale_base_step: not supported yet",
 	} {

@@ -59,9 +59,9 @@ func TestOnlyAIPerf(t *testing.T) {
 	t.Parallel()
 	body := `{"endpoint":{"urls":["http://h"],"ca_file":"x","http":1,"label":"a","headers":{"http":"b"},"extra":{"label":{"http":1}}},` +
 		`"datasets":[{"columns":{"text":"q"},"prompts":{"corpus_file":"c","isl":{"mean":40}},"prefix_prompts":{"hit_rate":0.5,"length":3}}],` +
-		`"phases":[{"concurrency":2,"in_flight":3,"on_cap":"skip","sla":[],"made_up":1}],"failure_policy":"abort","accuracy":{"a":1},"new_here":{"b":2}}`
+		`"phases":[{"concurrency":2,"in_flight":3,"on_cap":"skip","sla":[],"made_up":1}],"failure_policy":"abort","accuracy":{"benchmark":"mmlu","mode":"alone"},"new_here":{"b":2}}`
 	want := `{"endpoint":{"urls":["http://h"],"headers":{"http":"<redacted>"},"extra":{"label":{"http":1}}},` +
-		`"datasets":[{"prompts":{"isl":{"mean":40}},"prefix_prompts":{"length":3}}],"phases":[{"concurrency":2,"sla":[]}],"accuracy":{"a":1}}`
+		`"datasets":[{"prompts":{"isl":{"mean":40}},"prefix_prompts":{"length":3}}],"phases":[{"concurrency":2,"sla":[]}],"accuracy":{"benchmark":"mmlu"}}`
 	if got := string(OnlyAIPerf([]byte(body))); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

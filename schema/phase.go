@@ -36,6 +36,8 @@ type Phase struct {
 	Seamless               bool           `json:"seamless"`
 	OnCap                  string         `json:"on_cap,omitempty"`   // ours: queue (default), skip
 	OnCount                string         `json:"on_count,omitempty"` // ours: cut (default), finish
+	// Once: nothing bounds it, and each question of the benchmark that it plays is asked once.
+	Once bool `json:"-"`
 
 	// Of agentic_replay.
 	TrajectoryStartMinRatio  *float64 `json:"trajectory_start_min_ratio,omitempty"` // of the recorded time; nil: 0.25

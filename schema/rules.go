@@ -175,9 +175,10 @@ var bodyRules = []rule{
 			}
 		}
 	}},
-	{name: "a bound for each phase", of: "phases", body: func(b *Benchmark, found blame) {
+	{name: "a bound for each phase", of: "phases accuracy", body: func(b *Benchmark, found blame) {
 		for i, p := range b.Phases {
-			if t := fields.PhaseNamed(p.Type); !t.Ends && p.Requests == 0 && p.Duration == nil && p.Sessions == 0 {
+			if t := fields.PhaseNamed(p.Type); !t.Ends && !p.Once && p.Requests == 0 && p.Duration == nil &&
+				p.Sessions == 0 {
 				found(phase(i, ""), "no stop condition is given",
 					"add requests, duration or sessions (--request-count, --benchmark-duration, --num-sessions)")
 			}

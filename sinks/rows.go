@@ -187,6 +187,10 @@ func CellFigures() []CellFigure {
 			"good_share", metrics.GoodRequestFraction, "avg", "ratio",
 			"requests that kept all limits; null without limits",
 		},
+		{
+			metrics.Accuracy, metrics.Accuracy, "avg", "ratio",
+			"right answers, of those to questions with known answers that could be judged; null where none was asked",
+		},
 	}
 }
 

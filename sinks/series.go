@@ -54,6 +54,7 @@ type sampled interface {
 func series() []sampled {
 	return []sampled{
 		Telemetry(),
+		Answers(),
 	}
 }
 

@@ -62,7 +62,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": cmdExits, "refused": cmdRefused, "measured": cmdMeasured, "compared": cmdCompared, "tables": cmdTables, "listed": cmdListed,
-			"fits": cmdFits, "serve": cmdServe, "closed-port": cmdClosedPort, "huge": cmdHuge, "registry": cmdRegistry, "spoiled": cmdSpoiled, "tiny-disk": cmdTinyDisk, "offline": cmdOffline,
+			"fits": cmdFits, "graded": cmdGraded, "serve": cmdServe, "closed-port": cmdClosedPort, "huge": cmdHuge, "registry": cmdRegistry, "spoiled": cmdSpoiled, "tiny-disk": cmdTinyDisk, "offline": cmdOffline,
 			"recomputed": cmdRecomputed,
 		},
 	})
@@ -80,6 +80,11 @@ func setupScript(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("EXAMPLES", examples)
+	samples, err := filepath.Abs(filepath.Join("..", "..", "testdata", "aiperf", "accuracy"))
+	if err != nil {
+		return err
+	}
+	env.Setenv("ACCURACY", samples)
 	return os.WriteFile(filepath.Join(env.WorkDir, "small.cue"), b, 0o644)
 }
 
@@ -270,7 +275,7 @@ func cmdRegistry(ts *testscript.TestScript, neg bool, args []string) {
 // NAME to its URL: serve NAME KIND. It ends with the script.
 func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
-		ts.Fatalf("usage: serve NAME html|moved|tls|wrong-model|refused-model|wrong-endpoint")
+		ts.Fatalf("usage: serve NAME html|moved|tls|wrong-model|refused-model|wrong-endpoint|marks")
 	}
 	handlers := map[string]http.HandlerFunc{
 		"html": func(w http.ResponseWriter, _ *http.Request) {
@@ -284,6 +289,7 @@ func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 		"wrong-model":    withoutModel(http.StatusNotFound, "qwen-tiny", "qwen-small"),
 		"refused-model":  withoutModel(http.StatusBadRequest, "qwen-tiny", "demo-7b"),
 		"wrong-endpoint": withoutModel(http.StatusNotFound, "qwen-tiny", "demo"),
+		"marks":          answersMarks,
 	}
 	h := handlers[args[1]]
 	if h == nil {

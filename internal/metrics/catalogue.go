@@ -44,13 +44,14 @@ const (
 	ClientCount                   // headline counts are the client's own
 	FailedOnly                    // reads failed records instead of successful ones
 	Limits                        // SLOs are set
+	Answers                       // some requests are questions with known answers
 )
 
 // Words are the properties, one by one.
 func (n Needs) Words() (out []string) {
 	for i, word := range []string{
 		"streaming", "an endpoint with tokens", "client-side counts", "failed requests",
-		"SLOs",
+		"SLOs", "questions with known answers",
 	} {
 		if n&(1<<i) != 0 {
 			out = append(out, word)
@@ -460,6 +461,41 @@ var catalogue = complete([]Metric{
 			Among: record.Attempted,
 		}, undecided: func(t *Totals) float64 { return t.undecided(t.CutBadSent) },
 		Over: Share, AIPerf: Place{Ours: true}, LargerIsBetter: true, Derived: (*Totals).goodSentShare,
+	},
+	{
+		Tag: Accuracy, Header: "Accuracy", Short: "right %", Spoken: []string{"correct", "right"},
+		Headings: []Heading{{Place: 2, Stat: "avg"}}, Unit: "ratio",
+		Formula:   "right answers / judged_answer_count; of one request 1 where its answer is right, 0 where it is wrong",
+		Elsewhere: "accuracy in evaluation harnesses, which count what cannot be judged as wrong, and AIPerf failed requests, too",
+		Rests:     Outcomes, Group: Hidden, Order: 1030, Needs: Answers, AIPerf: Place{Ours: true},
+		LargerIsBetter: true, Over: Share, Per: JudgedAnswerCount, Record: rightOne,
+		Derived: func(t *Totals) float64 { return per(float64(t.Right), t.judged()) },
+	},
+	{
+		Tag: RightAnswerThroughput, Header: "Right Answer Throughput", Unit: "requests/sec",
+		Formula: "request_throughput × right answers / successes",
+		Rests:   PerSecond | Outcomes, Group: Hidden, Order: 1031, Needs: Answers, AIPerf: Place{Ours: true},
+		LargerIsBetter: true,
+		Derived:        func(t *Totals) float64 { return requestRate(t) * per(float64(t.Right), float64(t.OK)) },
+	},
+	{
+		Tag: NotJudgedShare, Header: "Answers Not Judged", Short: "not judged %", Unit: "ratio",
+		Formula: "answers that are neither right nor wrong (empty, cut by their length, without a result, not comparable) / answer_count",
+		Rests:   Outcomes, Group: Hidden, Order: 1032, Needs: Answers, AIPerf: Place{Ours: true}, Over: Share,
+		Per: AnswerCount, Record: notJudged,
+		Derived: func(t *Totals) float64 { return per(float64(t.NotJudged), t.answered()) },
+	},
+	{
+		Tag: JudgedAnswerCount, Header: "Judged Answer Count", Unit: "requests",
+		Formula: "answers to questions with known answers that are right or wrong", Group: Hidden, Order: 1033,
+		Needs: Answers, AIPerf: Place{Ours: true}, LargerIsBetter: true, Int: true, Record: judgedOne,
+		Derived: (*Totals).judged,
+	},
+	{
+		Tag: AnswerCount, Header: "Answer Count", Unit: "requests",
+		Formula: "answers to questions with known answers", Group: Hidden, Order: 1034,
+		Needs: Answers, AIPerf: Place{Ours: true}, LargerIsBetter: true, Int: true, Record: answeredOne,
+		Derived: (*Totals).answered,
 	},
 	{
 		Tag: CompletedRequestCount, Header: "Completed Requests (Success + Error)", Unit: "requests",

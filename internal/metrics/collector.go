@@ -21,6 +21,7 @@ type Options struct {
 	Streaming   bool // answers were asked for as event streams
 	Tokens      bool // the endpoint type produces tokens
 	ServerCount bool // headline token counts are the server's: no usage diffs
+	Answers     bool // some requests are questions with known answers
 	// Window is the phase: first phase start .. last request complete. Rates
 	// divide by it. Without it: first sent .. last end.
 	Window Window
@@ -33,7 +34,7 @@ type Options struct {
 // Has reports whether a run with these options can have the metric.
 func (o Options) Has(m *Metric) bool {
 	return (o.Streaming || m.Needs&Streaming == 0) && (o.Tokens || m.Needs&Tokens == 0) &&
-		(!o.ServerCount || m.Needs&ClientCount == 0)
+		(!o.ServerCount || m.Needs&ClientCount == 0) && (o.Answers || m.Needs&Answers == 0)
 }
 
 // Collector takes the records of one run and makes its Summaries. It keeps up to

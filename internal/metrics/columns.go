@@ -14,7 +14,7 @@ type rows struct {
 	flags                []flag
 }
 
-type flag uint8
+type flag uint16
 
 const (
 	failed flag = 1 << iota
@@ -25,6 +25,9 @@ const (
 	goodSent // from sending
 	open     // a clock said when it was due
 	overflow
+	right // its answer, to a question with a known answer
+	wrong
+	unclear // neither
 )
 
 // succeeded reports whether it neither failed nor was cancelled.
@@ -46,6 +49,9 @@ func (w *rows) add(r *record.Record, j judge) {
 	set(goodSent, judged && missedSent == "" && r.Succeeded())
 	set(open, r.Open)
 	set(overflow, overflowed(r))
+	set(right, r.Answer == record.Right)
+	set(wrong, r.Answer == record.Wrong)
+	set(unclear, r.Answer == record.NotJudged)
 	w.intended.add(r.Intended)
 	w.sent.add(r.Sent)
 	w.last.add(r.LastToken)
@@ -107,6 +113,14 @@ func (w *rows) count(t *Totals, in choice) {
 		}
 		if f&goodSent != 0 {
 			t.GoodSent++
+		}
+		switch {
+		case f&right != 0:
+			t.Right++
+		case f&wrong != 0:
+			t.Wrong++
+		case f&unclear != 0:
+			t.NotJudged++
 		}
 	}
 }

@@ -97,13 +97,16 @@ func near(a, b float64) bool {
 // made is a run of answers that hold other things than text: each 20 ms long,
 // in a window of 100 ms.
 func made() *metrics.Collector {
-	c := metrics.NewCollector(metrics.Options{Streaming: true, Window: metrics.Window{End: 100 * msec}})
+	c := metrics.NewCollector(metrics.Options{
+		Streaming: true, Answers: true, Window: metrics.Window{End: 100 * msec},
+	})
+	answers := []record.Answer{record.Right, record.Right, record.Wrong, record.NotJudged, ""}
 	for i, kind := range []string{record.Vectors, record.Passages, record.Pictures, record.Pictures, record.Films} {
 		r := record.New()
 		r.RequestID, r.Phase, r.Status, r.Measured, r.InWindow = int64(i), "profiling", record.OK, true, true
 		r.Sent = int64(i) * 10 * msec
 		r.FirstToken, r.LastToken, r.End = r.Sent+20*msec, r.Sent+20*msec, r.Sent+20*msec
-		r.ItemKind, r.Items = kind, 1
+		r.ItemKind, r.Items, r.Answer = kind, 1, answers[i]
 		switch i {
 		case 0:
 			r.Items, r.Dimensions, r.Images = 4, 768, 3

@@ -28,7 +28,8 @@ type judge []limit
 // server is the user's wait, too; in a closed loop when it was sent.
 // A metric that is better when larger must be ≥ its limit, others ≤. A request
 // that failed, was never sent, or has no value, misses. One that was cut off has
-// missed a limit of time when it is that old, and else nobody knows.
+// missed a limit of time when it is that old, and else nobody knows. A limit of answers
+// is about questions with known answers alone.
 func Judge(slos map[string]float64) (func(*record.Record) (clock, sent string), error) {
 	for _, tag := range slices.Sorted(maps.Keys(slos)) {
 		m, ok := Lookup(tag)
@@ -78,6 +79,7 @@ func (j judge) missed(r *record.Record) (clock, sent string) {
 func (j judge) first(r *record.Record, due bool) string {
 	for _, l := range j {
 		switch part := r.Part(); {
+		case r.Item == "" && l.metric != nil && l.metric.Needs&Answers != 0: // it asks nothing
 		case part == record.InCut && !l.outlasted(r, due):
 		case part == record.InOK && l.holds(r, due):
 		default:

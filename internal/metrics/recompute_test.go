@@ -139,6 +139,13 @@ var byHand = map[string]stats{
 	"video_generation_time":       {"avg": 12, "count": 1},
 	"video_download_time":         {"avg": 3, "count": 1},
 
+	// two right answers, a wrong one, one that is neither, and a request that asks nothing, in 100 ms
+	"accuracy":                {"avg": 2.0 / 3},
+	"right_answer_throughput": {"avg": 20},
+	"not_judged_share":        {"avg": 0.25},
+	"judged_answer_count":     {"avg": 3},
+	"answer_count":            {"avg": 4},
+
 	"adj_request_latency":     {"count": 3, "min": 60, "p1": 60, "p50": 80, "p75": math.Inf(1), "max": math.NaN(), "avg": math.NaN(), "std": math.NaN()},
 	"adj_time_to_first_token": {"count": 3, "min": 20, "p50": 40, "p90": math.Inf(1)},
 	"adj_inter_token_latency": {"count": 3, "min": 10, "p50": 20, "p90": math.Inf(1)},

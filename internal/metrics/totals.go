@@ -12,6 +12,8 @@ type Totals struct {
 	Good, GoodSent     int64 // successes that met every SLO: by the clock of their load mode, and from sending
 	CutBad, CutBadSent int64 // of the cut ones, those that had missed one by then
 	Streamed           int64 // successes that streamed
+	Right, Wrong       int64 // answers to questions with known answers
+	NotJudged          int64 // of these answers, those that are neither
 	Overflows          int64 // failures because the context was too long
 	SLOSet             bool
 	Open               bool    // some of it was due by a clock
@@ -145,6 +147,12 @@ func (t *Totals) goodShare() float64 { return per(t.good(), t.attempts()) }
 
 // goodSentShare is the same from sending.
 func (t *Totals) goodSentShare() float64 { return per(t.goodSent(), t.attempts()) }
+
+// judged is how many answers are right or wrong.
+func (t *Totals) judged() float64 { return float64(t.Right + t.Wrong) }
+
+// answered is how many answers there are to questions with known answers.
+func (t *Totals) answered() float64 { return t.judged() + float64(t.NotJudged) }
 
 // overflows is context_overflow_count.
 func (t *Totals) overflows() float64 { return float64(t.Overflows) }

@@ -146,6 +146,38 @@ func goodOne(r *record.Record) float64 {
 	return truth(r.SLOFailed == "")
 }
 
+// rightOne is 1 for a right answer and 0 for a wrong one.
+func rightOne(r *record.Record) float64 {
+	if r.Answer != record.Right && r.Answer != record.Wrong {
+		return math.NaN()
+	}
+	return truth(r.Answer == record.Right)
+}
+
+// notJudged is 1 for an answer that could not be judged, and 0 for one that was.
+func notJudged(r *record.Record) float64 {
+	if r.Answer == "" {
+		return math.NaN()
+	}
+	return truth(r.Answer == record.NotJudged)
+}
+
+// judgedOne is 1 for an answer that is right or wrong.
+func judgedOne(r *record.Record) float64 {
+	if math.IsNaN(rightOne(r)) {
+		return math.NaN()
+	}
+	return 1
+}
+
+// answeredOne is 1 for an answer to a question with a known answer.
+func answeredOne(r *record.Record) float64 {
+	if r.Answer == "" {
+		return math.NaN()
+	}
+	return 1
+}
+
 // connecting is a part of opening the connection, in ms.
 func connecting(r *record.Record, ns int64) float64 {
 	if r.Reused && ns == record.None {

@@ -75,6 +75,12 @@ type Record struct {
 	Streamed     bool   // the answer came as an event stream
 	ServedModel  string // the model that the answer names; "" where it names none
 
+	// Of a question with a known answer; "" and false for any other request.
+	Item, Task string // its name, and the part of the benchmark that it is from
+	Probe      bool   // it was sent among requests of another data set
+	Answer     Answer // whether the answer is right; "" where none came
+	AnswerWhy  string // what is wrong with it, or why it was not judged, where there is something to say
+
 	// Tokens. ISL and OSL are the headline counts; the Usage fields are what
 	// the server claimed.
 	ISL, OSL, OSLRequested, OutputTokens, ReasoningTokens            int64
@@ -116,6 +122,17 @@ type Record struct {
 	// and a client's price of it; None when it went out on a kept one
 	Connecting int64
 }
+
+// Answer says what became of a question with a known answer.
+type Answer string
+
+// An answer is right, wrong, or cannot be judged: it is empty, was cut by its length,
+// holds no result, or cannot be compared. What cannot be judged is never wrong in silence.
+const (
+	Right     Answer = "right"
+	Wrong     Answer = "wrong"
+	NotJudged Answer = "not_judged"
+)
 
 // What the items of an answer can be.
 const (

@@ -48,7 +48,7 @@ internal/language: *
 internal/metrics: internal/heap internal/record internal/stats internal/suggest internal/diag
 internal/mockserver/cache:
 internal/mockserver/grpcserve: loadgen/endpoint loadgen/transport
-internal/mockserver: internal/heap internal/mockserver/cache internal/mockserver/grpcserve internal/seed internal/suggest loadgen/endpoint loadgen/tokenizer internal/diag
+internal/mockserver: loadgen/dataset/exam internal/heap internal/mockserver/cache internal/mockserver/grpcserve internal/seed internal/suggest loadgen/endpoint loadgen/tokenizer internal/diag
 internal/nearby: internal/words
 internal/pcg:
 internal/pictures: *
@@ -81,7 +81,7 @@ loadgen/dataset/media: internal/diag loadgen/dataset/files loadgen/dataset/synth
 loadgen/dataset/public: internal/diag internal/hub
 loadgen/dataset/synth: internal/seed schema loadgen/tokenizer
 loadgen/dataset/trace: internal/seed
-loadgen/dataset: schema schema/fields loadgen/dataset/conversation loadgen/dataset/files loadgen/dataset/format loadgen/dataset/media loadgen/dataset/public loadgen/dataset/synth loadgen/tokenizer internal/seed internal/sampled internal/diag internal/words
+loadgen/dataset: loadgen/dataset/exam schema schema/fields loadgen/dataset/conversation loadgen/dataset/files loadgen/dataset/format loadgen/dataset/media loadgen/dataset/public loadgen/dataset/synth loadgen/tokenizer internal/seed internal/sampled internal/diag internal/words
 loadgen/endpoint/claims: internal/record loadgen/endpoint/scan
 loadgen/endpoint/replay:
 loadgen/endpoint/scan: internal/record
@@ -93,11 +93,11 @@ loadgen/render: internal/record internal/seed loadgen/dataset loadgen/endpoint l
 loadgen/tokenizer/gen: loadgen/tokenizer
 loadgen/tokenizer/chat: internal/jinja internal/diag
 loadgen/tokenizer/remote:
-loadgen: internal/heap internal/queue internal/record internal/secret internal/seed internal/stats internal/words loadgen/dataset loadgen/endpoint loadgen/endpoint/claims loadgen/mode loadgen/pace loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema internal/diag loadgen/scale
+loadgen: internal/grade internal/heap internal/queue internal/record internal/secret internal/seed internal/stats internal/words loadgen/dataset loadgen/endpoint loadgen/endpoint/claims loadgen/mode loadgen/pace loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema internal/diag loadgen/scale
 loadgen/tokenizer: internal/heap internal/hub internal/diag
 loadgen/transport: internal/alarm internal/diag internal/header internal/heap internal/record internal/rlimit
 runner/hook: internal/words
-runner/onerun: internal/words schema loadgen loadgen/dataset loadgen/dataset/fidelity loadgen/dataset/trace loadgen/endpoint loadgen/mode loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/tokenizer/remote loadgen/transport sinks sinks/aiperf runner/verdict internal/diag internal/gclimit internal/metrics internal/mockserver internal/record internal/resultdir internal/secret internal/telemetry loadgen/scale internal/metrics
+runner/onerun: internal/grade internal/words schema loadgen loadgen/dataset loadgen/dataset/fidelity loadgen/dataset/trace loadgen/endpoint loadgen/mode loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/tokenizer/remote loadgen/transport sinks sinks/aiperf runner/verdict internal/diag internal/gclimit internal/metrics internal/mockserver internal/record internal/resultdir internal/secret internal/telemetry loadgen/scale internal/metrics
 runner/verdict: schema internal/metrics internal/record internal/stats internal/telemetry internal/words loadgen internal/validity
 runner: *
 schema/cmdline: schema/fields schema/lower schema/source internal/diag internal/suggest

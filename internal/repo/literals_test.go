@@ -72,6 +72,7 @@ var known = map[string]string{
 	"sinks/aiperf/differences.go":      "the table of where AIPerf's files differ, metric by metric",
 	"sinks/aiperf/details.go":          "keys of one of AIPerf's files",
 	"sinks/aiperf/scale.go":            "keys of one of AIPerf's files",
+	"sinks/aiperf/accuracy.go":         "keys of one of AIPerf's files",
 	"sinks/aiperf/phasefiles.go":       "keys of one of AIPerf's files",
 	"sinks/aiperf/inputconfig.go":      "keys and words of AIPerf's configuration",
 	"schema/cmdline/adaptive.go":       "the default objective of AIPerf's adaptive search",

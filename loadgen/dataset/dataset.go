@@ -34,6 +34,7 @@ type (
 	Start        = conversation.Start
 	Think        = conversation.Think
 	Media        = conversation.Media
+	Known        = conversation.Known
 	// Seeds are the two roots of randomness of a set.
 	Seeds = synth.Seeds
 )

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"math/rand/v2"
 	"slices"
@@ -26,6 +27,8 @@ type Set struct {
 	bust          *buster
 	wraps         bool          // conversations may be played again while others of them are
 	gap           time.Duration // the longest idle time that a trace keeps; 0: any
+	asked         *Set          // questions among its plays; nil: there are none
+	share         float64       // of the plays that are questions
 }
 
 // store holds conversations that are made, or read, when they are needed. It
@@ -111,8 +114,21 @@ func (s *Set) Turns() int {
 }
 
 // Each are all conversations: those that are played by themselves, and those that
-// others start. Those of a file stand in its order.
+// others start, and questions at the end. Those of a file stand in its order.
 func (s *Set) Each() iter.Seq[*Conversation] {
+	if s.asked != nil {
+		own := *s
+		own.asked = nil
+		return func(yield func(*Conversation) bool) {
+			for _, of := range []*Set{&own, s.asked} {
+				for c := range of.Each() {
+					if !yield(c) {
+						return
+					}
+				}
+			}
+		}
+	}
 	if t, ok := s.stored.(*format.Recorded); ok && t.Sessions.Trees() {
 		return t.Each()
 	}
@@ -217,6 +233,12 @@ func (s *Set) Timed() bool { return s.Outline(0).Turns[0].Timestamp != nil }
 // Digest is the SHA-256 of the whole content, in hex. Equal digests mean equal
 // requests.
 func (s *Set) Digest() string {
+	if s.asked != nil {
+		own := *s
+		own.asked = nil
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %g", own.Digest(), s.asked.Digest(), s.share))
+		return hex.EncodeToString(sum[:])
+	}
 	if s.stored != nil {
 		return s.stored.Digest()
 	}
@@ -237,7 +259,7 @@ func (s *Set) Digest() string {
 
 // Sampler starts an order of play. Its randomness comes from root alone.
 func (s *Set) Sampler(root int64) *Sampler {
-	return &Sampler{set: s, rng: seed.Stream(root, "dataset.sampling")}
+	return &Sampler{set: s, rng: seed.Stream(root, "dataset.sampling"), asker: newAsker(s, root)}
 }
 
 // Sampler says which conversation is played next. It has one user.
@@ -248,6 +270,7 @@ type Sampler struct {
 	order []int // shuffle's current deck
 	plays int64
 	tape  *tape // of a streamed set in its own order
+	asker *asker
 }
 
 // Next is the next conversation. It never ends: sequential starts over,
@@ -255,6 +278,9 @@ type Sampler struct {
 // It is nil when a streamed set has failed.
 func (p *Sampler) Next() (c *Conversation) {
 	p.plays++
+	if q := p.asker.at(p.plays - 1); q != nil {
+		return q
+	}
 	if s, ok := p.set.stored.(*stream); ok && p.set.sampling == "sequential" {
 		p.tape, c = s.again(p.tape)
 		return p.set.marked(c, p.plays-1)

@@ -41,6 +41,8 @@ func (m *Mode) ends(p *schema.Phase) (n int64, stops []string) {
 	}
 	switch {
 	case len(stops) > 0 || p.Duration != nil:
+	case p.Once:
+		stops = []string{"each question once"}
 	case m.Ends:
 		stops = []string{"end of the schedule"}
 	case m.Requests > 0:

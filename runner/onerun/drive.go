@@ -94,6 +94,9 @@ func (run *Opened) job(clock record.Clock, out *Result, seen *observers, s *Sess
 		Text: run.Text, Judge: run.judge, Hide: s.Hide,
 		Emit: show, Unsent: show, Figures: run.figures,
 	}
+	if run.graders != nil {
+		job.Grade = run.graders.grade
+	}
 	seen.attach(&job)
 	return job
 }

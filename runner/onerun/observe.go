@@ -79,6 +79,7 @@ func catalogue() []row {
 		{name: "journal", start: startJournal},
 		{name: "server identity", start: startIdentity},
 		{name: "details", start: startDetails},
+		{name: "answers", start: startAnswers},
 		{name: "fidelity", start: startFidelity},
 		{name: "live", start: startLive},
 		{name: "exporters", start: startExporters, beside: true},
@@ -92,12 +93,12 @@ func catalogue() []row {
 
 // observers are those that have started.
 type observers struct {
-	all       []Observer
-	recorders []recorder
-	beside    []*queued
-	exchanger exchanger
-	snapshots []func(loadgen.Snapshot)
-	borders   []borderer
+	all        []Observer
+	recorders  []recorder
+	beside     []*queued
+	exchangers []exchanger
+	snapshots  []func(loadgen.Snapshot)
+	borders    []borderer
 }
 
 // observe starts all observers. When one fails, those already started are stopped.
@@ -141,7 +142,7 @@ func (s *observers) add(r row, o Observer) {
 		})
 	}
 	if x, ok := o.(exchanger); ok {
-		s.exchanger = x
+		s.exchangers = append(s.exchangers, x)
 	}
 	if b, ok := o.(borderer); ok {
 		s.borders = append(s.borders, b)
@@ -176,8 +177,24 @@ func (s *observers) record(r *record.Record) {
 
 // attach asks the engine for what is wanted beside records.
 func (s *observers) attach(job *loadgen.Job) {
-	if s.exchanger != nil {
-		job.Detail, job.Keep = s.exchanger.Render, s.exchanger.Keep
+	switch all := s.exchangers; len(all) {
+	case 0:
+	case 1:
+		job.Detail, job.Keep = all[0].Render, all[0].Keep
+	default:
+		job.Detail = func(rec *record.Record, x *transport.Exchange, said loadgen.Said) any {
+			rendered := make([]any, len(all))
+			for i, o := range all {
+				rendered[i] = o.Render(rec, x, said)
+			}
+			return rendered
+		}
+		job.Keep = func(rec *record.Record, rendered any) {
+			each, _ := rendered.([]any) // none of an answer that was given up
+			for i, r := range each {
+				all[i].Keep(rec, r)
+			}
+		}
 	}
 	if len(s.borders) > 0 {
 		job.Between = func() {

@@ -40,6 +40,8 @@ type Spec struct {
 	// Targets are the addresses of Benchmark.Endpoint.URLs with the built-in server's
 	// real ones; empty in simulated time, where nobody can be asked anything.
 	Targets []string `json:"targets,omitempty"`
+	// AllowCode: the code of answers may be run, to judge it.
+	AllowCode bool `json:"allow_code,omitempty"`
 }
 
 // ServerCounts tells whether the server is the run's tokenizer.

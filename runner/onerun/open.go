@@ -7,6 +7,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/gclimit"
+	"aiperf.dev/aiperf/internal/grade"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/telemetry"
@@ -28,6 +29,7 @@ type Opened struct {
 	Set       *dataset.Set
 	Warmup    *dataset.Set // of phases that warm up with texts of their own; nil without any
 	judge     func(*record.Record) (clock, sent string)
+	graders   graders // of questions with known answers; nil without any
 	loader    *Loader
 }
 
@@ -39,6 +41,8 @@ type Loader struct {
 	tokenizers map[string]opened
 	unread     map[string]telemetry.Source // pages of metrics that gave nothing in the last run that asked, by name
 	nvml       *telemetry.Local            // stays open between runs; nil before it was asked for
+	asked      *dataset.Set                // the last questions made, and what they are
+	askedKey   string
 }
 
 // opened is a tokenizer with what is to be said of its counts.
@@ -120,6 +124,10 @@ func (l *Loader) conversations(issue, hard context.Context, run *Opened) error {
 	if err != nil {
 		return err
 	}
+	if bench.Accuracy.Alone() {
+		run.Set, err = l.questions(issue, run)
+		return err
+	}
 	roots := dataset.Seeds{Shape: run.Seed, Text: run.Text}
 	if run.Set, err = l.open(issue, hard, data, run.Tokenizer, roots, wrap, "profiling"); err != nil {
 		return err
@@ -135,10 +143,46 @@ func (l *Loader) conversations(issue, hard context.Context, run *Opened) error {
 			return err
 		}
 	}
+	if bench.Accuracy.Mixed() {
+		q, err := l.questions(issue, run)
+		if err != nil {
+			return err
+		}
+		run.Set = run.Set.Asking(q, bench.Accuracy.Asked())
+	}
 	if warmsUp(bench.Phases) {
 		run.Warmup, err = l.open(issue, hard, data, run.Tokenizer, roots, wrap, "warmup")
 	}
 	return err
+}
+
+// questions are those of the run's benchmark, and what judges the answers. Phases that
+// ask each of them once get their number.
+func (l *Loader) questions(ctx context.Context, run *Opened) (_ *dataset.Set, err error) {
+	a := run.Benchmark.Accuracy
+	form := dataset.Form{Messages: run.API.TakesSystem}
+	text, err := json.Marshal([]any{a, form})
+	if err != nil {
+		return nil, err
+	}
+	key := string(text) + run.Tokenizer.Name()
+	if l.asked == nil || l.askedKey != key {
+		if l.asked, err = dataset.Questions(ctx, a, a.Path, form, run.Tokenizer); err != nil {
+			return nil, err
+		}
+		l.askedKey = key
+	}
+	if err := run.API.Fits(&l.asked.First().Turns[0]); err != nil {
+		return nil, err
+	}
+	run.Benchmark.BoundByQuestions() // a spec that was read has lost it
+	for i := range run.Benchmark.Phases {
+		if p := &run.Benchmark.Phases[i]; p.Once {
+			p.Requests = int64(l.asked.Len())
+		}
+	}
+	run.graders, err = gradersOf(l.asked, grade.Options{AllowCode: run.AllowCode})
+	return l.asked, err
 }
 
 // template opens the chat template that prompts are counted in, if that is

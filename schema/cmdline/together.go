@@ -276,7 +276,7 @@ func (l *Line) defaultBound(ds, p *source.Node, t *fields.PhaseType) {
 			return
 		}
 	}
-	if t.Requests == 0 {
+	if t.Requests == 0 || l.asksOnce() {
 		return
 	}
 	n := l.defaultRequests(p, t)
@@ -287,6 +287,13 @@ func (l *Line) defaultBound(ds, p *source.Node, t *fields.PhaseType) {
 	if held := l.records.Count(); held > n {
 		l.Notes = append(l.Notes, fmt.Sprintf("%s: holds %d records, and %d requests are sent, as many as AIPerf sends by default; --request-count says how many", path, held, n))
 	}
+}
+
+// asksOnce reports whether the load is a benchmark's questions: without a count each of
+// them is asked once.
+func (l *Line) asksOnce() bool {
+	a := l.Root.At("benchmark.accuracy")
+	return a != nil && cmp.Or(a.Get("mode").Text(), "alone") == "alone"
 }
 
 // defaultRequests is the count of a phase of type t that nothing bounds.

@@ -19,27 +19,6 @@ var absents = []Absent{
 		},
 	},
 	{
-		What:    "scoring of answers",
-		Instead: "--export-outputs-json writes the answers; grade them with a tool made for it",
-		Paths:   []string{"benchmark.accuracy"},
-		Idle:    map[string]string{"benchmark.accuracy.verbose": "false"},
-		Flags: []AbsentFlag{
-			{
-				Names: []string{"accuracy-benchmark"}, Path: "benchmark.accuracy.benchmark",
-				With: map[string]any{"benchmark.accuracy.verbose": false},
-			},
-			{Names: []string{"accuracy-tasks"}, Path: "benchmark.accuracy.tasks", Many: true},
-			{Names: []string{"accuracy-n-shots"}, Path: "benchmark.accuracy.n_shots", Kind: "int"},
-			{
-				Names: []string{"accuracy-enable-cot"}, Path: "benchmark.accuracy.enable_cot",
-				Neg: "accuracy-no-enable-cot", Kind: "bool",
-			},
-			{Names: []string{"accuracy-grader"}, Path: "benchmark.accuracy.grader"},
-			{Names: []string{"accuracy-system-prompt"}, Path: "benchmark.accuracy.system_prompt"},
-			{Names: []string{"accuracy-verbose"}, Path: "benchmark.accuracy.verbose", Kind: "bool"},
-		},
-	},
-	{
 		What:    "settings of single metrics",
 		Instead: "slos and gates hold metrics against limits; every metric is in the tables",
 		Paths:   []string{"benchmark.metrics"},

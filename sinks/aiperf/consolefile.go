@@ -48,6 +48,7 @@ func (w *Writer) writeConsole() error {
 	for _, p := range w.panels() {
 		p.write(&b)
 	}
+	w.Info.scores.console(&b)
 	if err := w.footer(&b); err != nil {
 		return err
 	}
@@ -111,6 +112,7 @@ func (w *Writer) footer(b *strings.Builder) error {
 		{"Timeslice JSON Export", w.names.SlicesJSON, w.slicer != nil},
 		{"Raw Records", w.names.Raw, w.Raw},
 		{"Outputs JSON", w.names.Outputs, w.Outputs},
+		{"accuracy_csv", w.names.Scores, w.Info.scores.overall.total > 0},
 	} {
 		if f.there {
 			fmt.Fprintf(b, "%s: %s\n", f.label, filepath.Join(w.Info.Config.Dir, f.name))
@@ -134,7 +136,8 @@ type box struct {
 	title string
 	head  []string
 	rows  [][]string
-	left  int // the column that is aligned left, -1 for none
+	left  int  // the column that is aligned left, -1 for none
+	ruled bool // a line stands between two rows
 }
 
 // consoleStats are the columns of a metric's row.
@@ -238,7 +241,10 @@ func (t *box) write(b *strings.Builder) {
 	rule(b, widths, "┏", "━", "┳", "┓")
 	t.row(b, widths, t.head, "┃")
 	rule(b, widths, "┡", "━", "╇", "┩")
-	for _, row := range t.rows {
+	for i, row := range t.rows {
+		if t.ruled && i > 0 {
+			rule(b, widths, "├", "─", "┼", "┤")
+		}
 		t.row(b, widths, row, "│")
 	}
 	rule(b, widths, "└", "─", "┴", "┘")

@@ -18,13 +18,14 @@ type Names struct {
 	PagesJSONL, PagesParquet              string
 	GPUs, Network                         string
 	Scales                                string // of phases that raise their own load
+	Answers, Scores                       string // to questions with known answers
 }
 
 // prefixSuffixes are what is taken off a prefix that was given as a file name, longest first.
 func prefixSuffixes() []string {
 	return []string{
 		"_server_metrics.parquet", "_network_latency.jsonl", "_server_metrics.jsonl",
-		"_gpu_telemetry.jsonl", "_server_metrics.json",
+		"_gpu_telemetry.jsonl", "_server_metrics.json", "_accuracy.jsonl",
 		"_server_metrics.csv", "_timeslices.json", "_timeslices.csv", "_console.txt", "_raw.jsonl", ".parquet",
 		".jsonl", ".json", ".csv",
 	}
@@ -41,6 +42,7 @@ func ProfileNames(prefix string) (Names, error) {
 		Raw: "profile_export_raw.jsonl", Outputs: "outputs.json", Console: "profile_export_console.txt",
 		SlicesJSON: "profile_export_aiperf_timeslices.json", SlicesCSV: "profile_export_aiperf_timeslices.csv",
 		Phases: "phase_manifest.json", Config: "run_config.json", Scales: "adaptive_scale_manifest.json",
+		Answers: "accuracy_export.jsonl", Scores: "accuracy_results.csv",
 	}
 	n.pages("server_metrics_export")
 	n.GPUs, n.Network = "gpu_telemetry_export.jsonl", "profile_export_network_latency.jsonl"
@@ -70,6 +72,7 @@ func ProfileNames(prefix string) (Names, error) {
 	n.SlicesJSON, n.SlicesCSV = p+"_timeslices.json", p+"_timeslices.csv"
 	n.pages(p + "_server_metrics")
 	n.GPUs, n.Network = p+"_gpu_telemetry.jsonl", p+"_network_latency.jsonl"
+	n.Answers = p + "_accuracy.jsonl"
 	return n, nil
 }
 
@@ -90,7 +93,7 @@ func ownPrefix(prefix string) string {
 // exports.
 func reserved(p string) bool {
 	for _, s := range append(sinks.TableNames(), "inputs", "manifest", "summary", "resolved", "journal", "plan.lock",
-		"run_config", "phase_manifest", "adaptive_scale_manifest", ".aiperf_results_ready",
+		"run_config", "phase_manifest", "adaptive_scale_manifest", "accuracy_results", ".aiperf_results_ready",
 		"aggregate", "incomplete", "logs", "phases", "plots", "profile_runs", "sweep_aggregate") {
 		if p == s {
 			return true
@@ -105,5 +108,6 @@ func (n Names) All() []string {
 		n.JSON, n.CSV, n.Records, n.Inputs, n.Ready, n.Raw, n.Outputs, n.Console, n.SlicesJSON, n.SlicesCSV, n.Phases,
 		n.Config, n.Scales,
 		n.PagesJSON, n.PagesCSV, n.PagesJSONL, n.PagesParquet, n.GPUs, n.Network,
+		n.Answers, n.Scores,
 	}
 }

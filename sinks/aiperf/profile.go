@@ -45,6 +45,8 @@ type Profile struct {
 	Network *Network                           `json:",omitempty"` // nil where the round trip is not asked for
 	Pages   *Pages                             // of server metrics; nil where none were read
 	Samples func(func(telemetry.Sample)) error `json:"-"` // goes through what was sampled in the run; nil for nothing
+	// Answers goes through those to questions with known answers; nil where none was asked.
+	Answers func(func(*sinks.Answer)) error `json:"-"`
 }
 
 // Writer writes a run's AIPerf files. It takes the records in the order of the
@@ -188,6 +190,9 @@ func (w *Writer) writeSummaries() error {
 		return err
 	}
 	w.Info.gpus = gpus
+	if err := w.readAnswers(); err != nil {
+		return err
+	}
 	if err := w.writeNetwork(); err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Join(w.Dir, w.names.Network), err)
 	}
@@ -204,6 +209,9 @@ func (w *Writer) writeSummaries() error {
 		return err
 	}
 	if err := w.writePages(); err != nil {
+		return err
+	}
+	if err := w.writeAnswers(); err != nil {
 		return err
 	}
 	return w.writeConsole()
@@ -304,7 +312,7 @@ func summaryJSON(info *RunInfo, sum *metrics.Summary, errs []object) ([]byte, er
 	for _, s := range stats {
 		o = o.with(s.Tag, statJSON(s))
 	}
-	return indented(o)
+	return indented(info.scores.members(o))
 }
 
 // rankOf orders the metrics before the run's own members; the others keep
@@ -385,7 +393,7 @@ func summaryCSV(sum *metrics.Summary, info *RunInfo) []byte {
 		}
 		b = csvLine(b, row...)
 	}
-	b = csvLine(append(b, "\r\n"...), "Metric", "Value")
+	b = info.scores.csvRows(csvLine(append(b, "\r\n"...), "Metric", "Value"))
 	for _, s := range byTag {
 		if s.Scalar {
 			b = csvLine(b, title(s), decimals(s.Avg, 2))

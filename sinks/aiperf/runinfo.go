@@ -27,6 +27,7 @@ type RunInfo struct {
 	Variables json.RawMessage `json:",omitempty"` // of the experiment; nil means none
 	GPUs      bool            // GPU telemetry is not switched off: the files say what there is
 	gpus      *gpuSet         // nil: nobody was asked, or not yet
+	scores    scores          // of questions with known answers
 
 	T0               time.Time // wall-clock moment of the records' zero
 	Start, End       time.Time // the profiling window: phase start, last request complete

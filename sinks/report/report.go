@@ -160,6 +160,9 @@ func (r *Report) screen() string {
 			more = " (more columns)"
 		}
 	}
+	if text := r.AnswersOverLoad(); text != "" && r.Full == nil {
+		s.wrapped(words.Pad("answers", r.labelWidth()), text)
+	}
 	if r.Limit != "" && r.folded < mostFolds {
 		name := "server"
 		if r.Full != nil {

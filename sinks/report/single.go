@@ -194,6 +194,7 @@ func (r *Report) single(s *sheet) {
 	writeTable(s, append([]tableLine{head}, lines...))
 	r.throughput(s)
 	r.good(s)
+	r.answersOfOne(s)
 	r.parts(s)
 	if len(r.marked) > 0 {
 		s.wrapped("", strings.Join(r.doubted(r.marked), " · "))

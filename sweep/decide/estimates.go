@@ -172,12 +172,16 @@ func (e Estimates) share(m *metrics.Metric, values []float64) stats.Estimate {
 // tallies are the counts behind a share, by trial.
 func (e Estimates) tallies(m *metrics.Metric, values []float64) []stats.Tally {
 	trials := make([]stats.Tally, 0, len(values))
+	effect := 0.0
+	if m.Tag == metrics.Accuracy {
+		effect = itemEffect(e.runs)
+	}
 	for i, v := range values {
 		if math.IsNaN(v) {
 			continue // a trial without the window has no whole either
 		}
 		if whole := e.whole(i, m); whole > 0 {
-			trials = append(trials, stats.Tally{Hits: v / m.Full() * whole, Of: whole})
+			trials = append(trials, stats.Tally{Hits: v / m.Full() * whole, Of: whole, Effect: effect})
 		}
 	}
 	return trials

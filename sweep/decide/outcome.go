@@ -28,6 +28,7 @@ type Outcome struct {
 	Beside                      Beside    // what servers and GPUs said meanwhile
 	Ends                        []Ends    // of the percentiles that shared reads leave open, in the full window
 	Sample                      []float64 // sorted values of SampleTag's metric; nil where no rule asks for them
+	Answers                     Scores    // to questions with known answers; nil where none was asked
 	Why                         string    // the plan's source gave the run; "" where no outcome decided that
 	Err                         string    // why there is no result; "" for a run that measured
 	Gone                        bool      // because the server was not there, or went away

@@ -79,6 +79,10 @@ var needs = []struct {
 		metrics.Limits, func(b *schema.Benchmark) bool { return len(b.SLOs) > 0 }, " needs SLOs to be good by",
 		`set benchmark.slos, such as {time_to_first_token: 200} (--goodput "time_to_first_token:200")`,
 	},
+	{
+		metrics.Answers, func(b *schema.Benchmark) bool { return b.Accuracy != nil },
+		" needs questions with known answers", "set benchmark.accuracy, such as {benchmark: gsm8k, mode: mixed}",
+	},
 }
 
 func producesTokens(endpoint string) bool {

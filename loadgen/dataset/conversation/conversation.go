@@ -28,6 +28,9 @@ type Conversation struct {
 	Before []Start `json:",omitempty"`
 	Think  *Think  `json:",omitempty"`
 
+	// Known is what is known of the answer; nil: nothing is.
+	Known *Known `json:",omitempty"`
+
 	// All is how many requests a play sends with all that it starts; 0: its turns.
 	All int64 `json:"-"`
 	// Skipped is how many turns come before the first one here; −1 where that one
@@ -94,6 +97,15 @@ type Start struct {
 	Inherits     bool          `json:",omitempty"` // it goes on from the history of the one that starts it
 	// the turn of that one that waits until this one is over; 0: none does
 	JoinAt int `json:",omitempty"`
+}
+
+// Known makes a conversation of one turn a question with a known answer.
+type Known struct {
+	Item   string // its name
+	Task   string // the part of the benchmark that it is from
+	Truth  string // the answer, in the form that its grader reads
+	Grader string // a name in internal/grade
+	Probe  bool   `json:",omitempty"` // it is asked among requests of another data set
 }
 
 // Think says how delays are drawn: log-normal about the delay that a turn says,

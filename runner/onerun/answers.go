@@ -1,0 +1,119 @@
+package onerun
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"aiperf.dev/aiperf/internal/grade"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/sinks"
+)
+
+// graders judge the answers to a run's questions, by name.
+type graders map[string]grade.Grader
+
+func gradersOf(questions *dataset.Set, o grade.Options) (graders, error) {
+	out := graders{}
+	for c := range questions.All() {
+		name := c.Known.Grader
+		if out[name] != nil {
+			continue
+		}
+		g, err := grade.Named(name, o)
+		if err != nil {
+			return nil, err
+		}
+		out[name] = g
+	}
+	return out, nil
+}
+
+// thought ends the reasoning that some models put before their answer.
+var thought = []byte("</think>")
+
+// answerOf is the text that is judged: the answer without its reasoning, with the calls
+// of tools in it; the reasoning where there is nothing else.
+func answerOf(said *loadgen.Said) []byte {
+	text := slices.Concat(said.Text, said.Tool)
+	if i := bytes.LastIndex(text, thought); i >= 0 {
+		text = text[i+len(thought):]
+	}
+	if len(text) == 0 {
+		return said.Reasoning
+	}
+	return text
+}
+
+func (g graders) grade(k *dataset.Known, said loadgen.Said) grade.Judgement {
+	return g[k.Grader].Grade(string(answerOf(&said)), k.Truth)
+}
+
+// answers keeps what was answered to questions with known answers, and what the graders
+// say of it, in a file of the run.
+type answers struct {
+	stream  *sinks.Stream[sinks.Answer]
+	verbose bool
+	said    []string // a line for the log about each answer
+}
+
+func startAnswers(_ context.Context, w *Watched) (Observer, error) {
+	if w.Run.graders == nil {
+		return nil, nil //nolint:nilnil // nothing is asked whose answer is known
+	}
+	stream, err := sinks.Answers().Open(w.Session.Dir, w.meta())
+	if err != nil {
+		return nil, &LostError{err}
+	}
+	return &answers{stream: stream, verbose: w.Run.Benchmark.Accuracy.Verbose}, nil
+}
+
+// Render is the answer as the file has it, nil for what is no answer to a question.
+func (a *answers) Render(rec *record.Record, _ *transport.Exchange, said loadgen.Said) any {
+	if said.Asked == nil || !rec.Measured {
+		return nil
+	}
+	k, j := said.Asked, &said.Judged
+	return &sinks.Answer{
+		At: rec.End, SessionID: rec.SessionID, SessionNum: rec.SessionNum, ConversationID: rec.ConversationID,
+		RequestID: rec.XRequestID, Phase: rec.Phase, Item: k.Item, Task: k.Task, Grader: k.Grader,
+		Status: string(rec.Status), Outcome: string(rec.Answer), Why: rec.AnswerWhy, FinishReason: rec.FinishReason,
+		Passed: j.Passed(), Unparsed: j.Unparsed, Confidence: j.Confidence,
+		Expected: j.Expected, Actual: j.Actual, Explanation: j.Explanation,
+		Output: string(slices.Concat(said.Text, said.Tool)), Reasoning: string(said.Reasoning),
+	}
+}
+
+// Keep writes it.
+func (a *answers) Keep(_ *record.Record, rendered any) {
+	if row, ok := rendered.(*sinks.Answer); ok && row != nil {
+		_ = a.stream.Write(*row) // Close tells of what could not be written
+		if a.verbose && row.Outcome != "" {
+			a.said = append(a.said, fmt.Sprintf("accuracy: session %d, %s: %s%s; %s", row.SessionNum, row.Item,
+				row.Outcome, because(row.Why), words.Clip(words.Line(row.Explanation), 200)))
+		}
+	}
+}
+
+// Stop completes the file.
+func (a *answers) Stop(_ context.Context, out *Result) error {
+	if out == nil {
+		return a.stream.Discard()
+	}
+	out.lose(a.stream.Close())
+	out.Log = append(out.Log, a.said...)
+	return nil
+}
+
+// because puts a reason into brackets.
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return " (" + why + ")"
+}
