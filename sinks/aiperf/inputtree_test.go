@@ -25,10 +25,10 @@ type inputTree struct {
 
 var treeDifferences = map[string]string{
 	"--accuracy-benchmark": "without a bound each question is asked once",
-	"--concurrency":     "without a bound a concurrency of more than 5 gets 2·concurrency requests",
-	"--header":          "the values of headers are masked but for those of harmless ones",
-	"--header+osl":      "the same",
-	"--header+duration": "the same",
+	"--concurrency":        "without a bound a concurrency of more than 5 gets 2·concurrency requests",
+	"--header":             "the values of headers are masked but for those of harmless ones",
+	"--header+osl":         "the same",
+	"--header+duration":    "the same",
 }
 
 // Every flag alone, and many beside common ones, have AIPerf's tree.
