@@ -5,7 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"aiperf.dev/aiperf/internal/grade"
@@ -36,6 +40,9 @@ type finisher struct {
 	live  *meter
 	work  *queue.Mailbox[*request]
 	out   *queue.Mailbox[finished]
+
+	mu   sync.Mutex
+	late []lateOne
 }
 
 // finished is a record and its place in the order of completion. When its request was
@@ -51,8 +58,10 @@ type finished struct {
 // Said is the text of an answer, valid until the callee returns.
 type Said struct {
 	Text, Reasoning, Tool []byte
-	Asked                 *dataset.Known  // the question, where its answer is known
-	Judged                grade.Judgement // what Job.Grade says of the answer; of one that came
+	Asked                 *dataset.Known // the question, where its answer is known
+	// Judged is what Job.Grade says of an answer that came. Who keeps it longer finds it
+	// complete when the record is emitted.
+	Judged *grade.Judgement
 }
 
 // linger is how long an ended request waits for others to be finished with, and
@@ -82,7 +91,7 @@ func (f *finisher) finish(r *request, rd *reader) bool {
 	}
 	f.count(a, rec)
 	said := Said{Text: a.text, Reasoning: a.reasoning, Tool: a.tool, Asked: r.play.Conversation.Known}
-	f.grade(rec, &said)
+	later := f.grade(rec, &said)
 	f.judge(rec)
 	var detail any
 	if f.job.Detail != nil {
@@ -92,7 +101,8 @@ func (f *finisher) finish(r *request, rd *reader) bool {
 		return false
 	}
 	f.back.Release(&r.x)
-	f.book(r, rec, detail)
+	f.book(r, rec)
+	f.hand(finished{order: r.ended, rec: rec, detail: detail, unsettled: r.unsettled}, later)
 	f.maker.recycle(r)
 	return true
 }
@@ -103,13 +113,62 @@ func (f *finisher) judge(rec *record.Record) {
 	}
 }
 
-// grade judges the answer to a question.
-func (f *finisher) grade(rec *record.Record, said *Said) {
+// grade judges the answer to a question, or returns what does so later.
+func (f *finisher) grade(rec *record.Record, said *Said) (later func()) {
+	said.Judged = &grade.Judgement{}
 	if said.Asked == nil || f.job.Grade == nil || !rec.Succeeded() {
+		return nil
+	}
+	judge := func(of Said) {
+		*of.Judged = f.job.Grade(of.Asked, of)
+		rec.Answer, rec.AnswerWhy = judgedAs(of.Judged, rec.FinishReason)
+	}
+	if f.job.Slow == nil || !f.job.Slow(said.Asked) {
+		judge(*said)
+		return nil
+	}
+	rec.Answer, rec.AnswerWhy = record.NotJudged, "the run was stopped"
+	of := *said
+	of.Text, of.Reasoning, of.Tool = slices.Clone(said.Text), slices.Clone(said.Reasoning), slices.Clone(said.Tool)
+	return func() {
+		judge(of)
+		f.judge(rec)
+	}
+}
+
+// hand gives a record to the collector: at once, or, where its answer is judged later,
+// with all that came after it when settle has done that.
+func (f *finisher) hand(one finished, later func()) {
+	if later == nil {
+		f.out.Put(one, false)
 		return
 	}
-	said.Judged = f.job.Grade(said.Asked, *said)
-	rec.Answer, rec.AnswerWhy = judgedAs(&said.Judged, rec.FinishReason)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.late = append(f.late, lateOne{one, later})
+}
+
+// lateOne is a record whose answer is judged when nothing is sent any more.
+type lateOne struct {
+	finished
+	judge func()
+}
+
+// settle judges what waits for it, on all processors; once the run is aborted, nothing.
+func (f *finisher) settle(aborted *atomic.Bool) {
+	var all sync.WaitGroup
+	turn := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for _, one := range f.late {
+		turn <- struct{}{}
+		all.Go(func() {
+			defer func() { <-turn }()
+			if !aborted.Load() {
+				one.judge()
+			}
+			f.out.Put(one.finished, false)
+		})
+	}
+	all.Wait()
 }
 
 // byLength is why an answer ends before it is over.
@@ -131,14 +190,13 @@ func judgedAs(j *grade.Judgement, finish string) (record.Answer, string) {
 	return record.Wrong, why
 }
 
-// book counts rec and hands it on.
-func (f *finisher) book(r *request, rec *record.Record, detail any) {
+// book counts rec.
+func (f *finisher) book(r *request, rec *record.Record) {
 	f.tally(r.phase, rec)
 	f.live.add(rec)
 	if r.phase.scaling.read(rec) {
 		f.wake()
 	}
-	f.out.Put(finished{order: r.ended, rec: rec, detail: detail, unsettled: r.unsettled}, false)
 }
 
 // pass is finish for a request that was not sent.

@@ -58,6 +58,9 @@ type Job struct {
 	// Grade, if set, judges an answer to a question with a known answer; several
 	// goroutines call it at once.
 	Grade func(*dataset.Known, Said) grade.Judgement
+	// Slow, if set, tells whether Grade takes long for a question, since it runs programs:
+	// then it is called when nothing is sent any more.
+	Slow func(*dataset.Known) bool
 	// Judge, if set, is asked about every record when it is complete: the first
 	// missed SLO, by the clock of its load mode and from sending; "" when all held.
 	Judge func(*record.Record) (failed, sent string)

@@ -182,5 +182,6 @@ func (f *finisher) giveUp(r *request, took time.Duration, wentOn bool) {
 	rec := f.record(r, a)
 	rec.Status, rec.ErrorKind, rec.ErrorMessage = record.Client, a.errKind, a.errText
 	f.judge(rec)
-	f.book(r, rec, nil)
+	f.book(r, rec)
+	f.hand(finished{order: r.ended, rec: rec, unsettled: r.unsettled}, nil)
 }

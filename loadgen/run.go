@@ -287,6 +287,7 @@ func (d *driver) run(issue, run context.Context) Result {
 	d.readers.wait()
 	close(stopWatch)
 	watch.Wait()
+	d.finisher.settle(&d.engine.aborted)
 	d.finisher.out.Close()
 	collector.Wait()
 	close(stopLive)

@@ -52,6 +52,7 @@ var measureFlags = []argv.Switch{
 	},
 	{Name: "junit", Arg: "FILE", Topic: "results", Doc: "write gates as JUnit test cases"},
 	{Name: "allow-hooks", Topic: "file", Doc: "run the commands that the experiment names (endpoint.flip)"},
+	{Name: "allow-code", Topic: "file", Doc: "run the code in answers to questions with known answers, to judge it (code_execution)"},
 	{
 		Name: "allow-download", Topic: "file",
 		Doc: "download published data sets, tokenizers and CUE modules that are not on this machine",
@@ -233,8 +234,8 @@ func (a *app) options(
 		Resume: p.Has("resume"), KeepStreams: p.Has("keep-streams"), MoveAside: command == "profile" &&
 			!p.Has("resume"), Overwrite: p.Has("overwrite"), SourceName: file, Exe: exe, Version: version,
 		CommandLine: argv.Masked(command, os.Args, schema.Options()), AllowInvalid: plan.Experiment.AllowInvalid,
-		AllowHooks: p.Has("allow-hooks"),
-		Page:       p.Get("report") != "none", AIPerf: wantsTheirs(command, doc, plan),
+		AllowHooks: p.Has("allow-hooks"), AllowCode: p.Has("allow-code"),
+		Page: p.Get("report") != "none", AIPerf: wantsTheirs(command, doc, plan),
 	}
 	opt.Source, opt.SourceEnding = doc.Copy()
 	var origins bytes.Buffer

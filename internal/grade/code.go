@@ -13,7 +13,10 @@ import (
 
 // codeExecution runs the program of an answer against the tests that the truth holds. It
 // needs a permission, and a Python.
-var codeExecution = row{"code_execution", func(o Options) Grader { return coder(o) }}
+// Code is the grader that runs the code of answers.
+const Code = "code_execution"
+
+var codeExecution = row{Code, func(o Options) Grader { return coder(o) }}
 
 type coder Options
 

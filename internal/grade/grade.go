@@ -70,7 +70,7 @@ const (
 	Empty         = "empty"
 	NotParsed     = "not parsed"
 	CannotCompare = "cannot compare"
-	NoPermission  = "no permission to run code"
+	NoPermission  = "no permission to run code, which --allow-code gives"
 	NoInterpreter = "no python3 to run code with"
 	BadTruth      = "the truth cannot be read"
 )

@@ -190,7 +190,8 @@ func (l *library) tell(x *exchange, k *Knowledge, underWay int, tok tokenizer.To
 	}
 	x.said, x.out, x.script.Out = said, len(parts), len(parts)
 	x.script.Words = func(b []byte, from, to int) []byte {
-		return append(b, strings.Join(parts[from:to], "")...)
+		quoted := quote(strings.Join(parts[from:to], "")) // words stand between quotes that are there
+		return append(b, quoted[1:len(quoted)-1]...)
 	}
 }
 

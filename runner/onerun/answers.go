@@ -54,6 +54,9 @@ func (g graders) grade(k *dataset.Known, said loadgen.Said) grade.Judgement {
 	return g[k.Grader].Grade(string(answerOf(&said)), k.Truth)
 }
 
+// runsCode tells whether the answer to a question is judged by running it.
+func runsCode(k *dataset.Known) bool { return k.Grader == grade.Code }
+
 // answers keeps what was answered to questions with known answers, and what the graders
 // say of it, in a file of the run.
 type answers struct {
@@ -73,25 +76,33 @@ func startAnswers(_ context.Context, w *Watched) (Observer, error) {
 	return &answers{stream: stream, verbose: w.Run.Benchmark.Accuracy.Verbose}, nil
 }
 
-// Render is the answer as the file has it, nil for what is no answer to a question.
+// answered is an answer as the file has it, and what is still to be said of it.
+type answered struct {
+	row    sinks.Answer
+	judged *grade.Judgement
+}
+
+// Render is the answer, nil for what is no answer to a question.
 func (a *answers) Render(rec *record.Record, _ *transport.Exchange, said loadgen.Said) any {
 	if said.Asked == nil || !rec.Measured {
 		return nil
 	}
-	k, j := said.Asked, &said.Judged
-	return &sinks.Answer{
+	k := said.Asked
+	return &answered{judged: said.Judged, row: sinks.Answer{
 		At: rec.End, SessionID: rec.SessionID, SessionNum: rec.SessionNum, ConversationID: rec.ConversationID,
 		RequestID: rec.XRequestID, Phase: rec.Phase, Item: k.Item, Task: k.Task, Grader: k.Grader,
-		Status: string(rec.Status), Outcome: string(rec.Answer), Why: rec.AnswerWhy, FinishReason: rec.FinishReason,
-		Passed: j.Passed(), Unparsed: j.Unparsed, Confidence: j.Confidence,
-		Expected: j.Expected, Actual: j.Actual, Explanation: j.Explanation,
+		Status: string(rec.Status), FinishReason: rec.FinishReason,
 		Output: string(slices.Concat(said.Text, said.Tool)), Reasoning: string(said.Reasoning),
-	}
+	}}
 }
 
 // Keep writes it.
-func (a *answers) Keep(_ *record.Record, rendered any) {
-	if row, ok := rendered.(*sinks.Answer); ok && row != nil {
+func (a *answers) Keep(rec *record.Record, rendered any) {
+	if one, ok := rendered.(*answered); ok && one != nil {
+		row, j := &one.row, one.judged
+		row.Outcome, row.Why = string(rec.Answer), rec.AnswerWhy
+		row.Passed, row.Unparsed, row.Confidence = j.Passed(), j.Unparsed, j.Confidence
+		row.Expected, row.Actual, row.Explanation = j.Expected, j.Actual, j.Explanation
 		_ = a.stream.Write(*row) // Close tells of what could not be written
 		if a.verbose && row.Outcome != "" {
 			a.said = append(a.said, fmt.Sprintf("accuracy: session %d, %s: %s%s; %s", row.SessionNum, row.Item,

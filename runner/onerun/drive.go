@@ -96,6 +96,9 @@ func (run *Opened) job(clock record.Clock, out *Result, seen *observers, s *Sess
 	}
 	if run.graders != nil {
 		job.Grade = run.graders.grade
+		if run.AllowCode {
+			job.Slow = runsCode
+		}
 	}
 	seen.attach(&job)
 	return job

@@ -50,6 +50,7 @@ func Differences() []Difference {
 		{Added, "cause", "what kind of failure it was to the client"},
 		{Added, "response_headers", "AIPerf leaves it out of failed requests"},
 
+		{Counted, "accuracy_export.jsonl", "answers alone: AIPerf grades a request that failed as an empty, wrong answer, and counts it in accuracy_results.csv and accuracy.overall"},
 		{Absent, "replay_sched_lag_p50", lateness},
 		{Absent, "replay_sched_lag_p90", lateness},
 		{Absent, "replay_sched_lag_p99", lateness},

@@ -1,0 +1,118 @@
+package sim
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+var accuracies = flag.Int("accuracies", 4, "plans of TestAccuracyOverLoad with a fall, and as many without one")
+
+// Questions among the requests of two loads, asked of servers that corrupt a share of
+// their right answers from four requests under way on, or none: the interval of the change
+// holds the true one, a fall is found as often as the number of questions allows, and
+// none is claimed where there is none. All is drawn: how many questions, trials, how
+// often the server is right, and how much it corrupts.
+func TestAccuracyOverLoad(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("simulates whole plans")
+	}
+	const level = 0.95
+	var holds, plans, found, falls, alarms, calm int
+	for i := range 2 * *accuracies {
+		rng := rand.New(rand.NewPCG(25, uint64(i)))
+		right, items, trials := 0.6+0.35*rng.Float64(), 60+rng.IntN(140), []int{1, 2, 3}[rng.IntN(3)]
+		corrupt := 0.0
+		if i%2 == 1 {
+			corrupt = 0.1 + 0.3*rng.Float64()
+		}
+		truth := -corrupt * right
+		change := accuracyChange(t, i, items, trials, right, corrupt)
+		plans++
+		if change.Change.Low <= truth && truth <= change.Change.High {
+			holds++
+		} else {
+			t.Logf("plan %d: %d questions, %d trials, right %.2f, corrupt %.2f: change %.3f [%.3f, %.3f], truth %.3f",
+				i, items, trials, right, corrupt, change.Change.Mean, change.Change.Low, change.Change.High, truth)
+		}
+		switch {
+		case corrupt > 0 && change.Change.High < 0:
+			found++
+			falls++
+		case corrupt > 0:
+			falls++
+		default:
+			calm++
+			if change.Differs() {
+				alarms++
+			}
+		}
+	}
+	t.Logf("the interval holds the truth in %d of %d; a fall is found in %d of %d, and claimed in %d of %d without one",
+		holds, plans, found, falls, alarms, calm)
+	if atMost := mostMisses(plans, 1-level); plans-holds > atMost {
+		t.Errorf("the interval misses the truth in %d of %d, more than %d", plans-holds, plans, atMost)
+	}
+	if atMost := mostMisses(calm, 1-level); alarms > atMost {
+		t.Errorf("a change is claimed in %d of %d plans without one, more than %d", alarms, calm, atMost)
+	}
+	if found == 0 {
+		t.Errorf("a fall is found in %d of %d", found, falls)
+	}
+}
+
+// accuracyChange carries out a plan, and is what it says of the answers.
+func accuracyChange(t *testing.T, seed, items, trials int, right, corrupt float64) *decide.AnswersChange {
+	t.Helper()
+	dir := t.TempDir()
+	var b strings.Builder
+	for k := range items {
+		fmt.Fprintf(&b, `{"id": "q%d", "task": "sums", "prompt": "Question %d: what is %d + %d?", "answer": "#### %d", "grader": "lighteval_gsm8k"}`+"\n",
+			k, k, 7*k, 3*k, 10*k)
+	}
+	file := filepath.Join(dir, "questions.jsonl")
+	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err := Run(fmt.Sprintf(`
+random_seed: %d
+benchmark:
+  model: m
+  endpoint: {url: "mock:?ttft=20ms&itl=2ms&cv=0.2&seed=%d&knows=%s&right=%.4f&corrupt=%.4f@4", streaming: true}
+  tokenizer: {name: builtin}
+  dataset: {prompts: {isl: 16, osl: 4}}
+  profiling: {type: concurrency, concurrency: 1, requests: %d}
+  accuracy: {benchmark: own, path: %q, mode: mixed, share: 0.25}
+sweep: {parameters: {concurrency: [1, 8]}}
+multi_run: {num_runs: %d}
+`, seed+1, seed+1, file, right, corrupt, 4*items, file, trials), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := out.Results.AnswersOverLoad()
+	if len(all) != 1 || all[0].Questions < items/3 {
+		t.Fatalf("plan %d: %d changes", seed, len(all))
+	}
+	return all[0]
+}
+
+// mostMisses is how many of n may be wrong by chance, each with probability p, so that
+// as many or more are seen in one of a thousand.
+func mostMisses(n int, p float64) int {
+	below, term := 0.0, math.Pow(1-p, float64(n))
+	for k := range n + 1 {
+		if below += term; below > 0.999 {
+			return k
+		}
+		term *= float64(n-k) / float64(k+1) * p / (1 - p)
+	}
+	return n
+}
