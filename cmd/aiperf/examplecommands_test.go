@@ -17,7 +17,7 @@ var notHere = map[string]string{
 	"aiperf plot":          "plot: ",
 	"aiperf analyze-trace": "is not a trace",
 	"--public-dataset":     "not in the cache",
-	"--accuracy-benchmark": "not supported yet",
+	"--accuracy-benchmark": "not in the cache",
 	// AIPerf refuses it too: these lengths are for synthetic prompts.
 	"multi_turn --shared-system-prompt-length": "--user-context-prompt-length: needs to know how many contexts there are",
 	"inter_token_latency:10\"":                 "inter_token_latency needs a streaming endpoint", // AIPerf's goodput is 0 then

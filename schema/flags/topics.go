@@ -30,6 +30,7 @@ func Topics() []Topic {
 		{"replay", "recorded traffic: its times and its changes", []string{"Fixed Schedule", "Synthesis"}},
 		{"tokens", "who counts tokens", []string{"Tokenizer"}},
 		{"limits", "which requests are good, and gates", []string{"Goodput"}},
+		{"accuracy", "questions with known answers, as the load or among its requests", []string{"Accuracy"}},
 		{"trials", "sweeps, repeated runs, searches, budgets", []string{"Multi-Run"}},
 		{"results", "files, tables, charts, the console, exit codes", []string{"Output", "HTTP Trace", "UI"}},
 		{
