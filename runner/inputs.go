@@ -398,7 +398,11 @@ func (c *inputCheck) builtIn(u string) {
 	if !mockserver.Named(u) || !c.once(u) {
 		return
 	}
-	if _, err := mockserver.ParseURL(u); err != nil {
+	cfg, err := mockserver.ParseURL(u)
+	if err == nil {
+		err = cfg.Knows.Check()
+	}
+	if err != nil {
 		c.refused("", u, "benchmark.endpoint.urls", err)
 	}
 }

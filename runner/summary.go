@@ -155,7 +155,7 @@ func (res *Result) single(r *report.Report) {
 	}
 	r.Client = strings.Join(client, ", ")
 	d := o.Run.Cell.Resolved.Benchmark.Datasets[0]
-	r.DefaultISL = res.defaultISL
+	r.DefaultISL = res.defaultISL && !o.Run.Cell.Resolved.Benchmark.Accuracy.Alone()
 	if s := d.Prompts.OSL; s != nil && s.StdDev == nil {
 		for _, v := range []*float64{s.Value, s.Mean} {
 			if v != nil && r.Asked == "" && !math.IsNaN(*v) {

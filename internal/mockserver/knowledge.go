@@ -93,6 +93,12 @@ func (k *Knowledge) read(root uint64) (*library, error) {
 	return l, nil
 }
 
+// Check refuses questions that cannot be read.
+func (k *Knowledge) Check() error {
+	_, err := k.read(0)
+	return err
+}
+
 // wrongFor is the answer to the nearest question that has another one.
 func wrongFor(all []*known, i int) string {
 	for d := 1; d < len(all); d++ {

@@ -7,8 +7,8 @@ import "math"
 //
 //	[k/(k−1) · Σ(Hits−p·Of)²/(ΣOf)²] / [p(1−p)/ΣOf]
 //
-// over k clusters (Korn and Graubard, as Share has it of trials). It is at least 1, and 1
-// where all or none succeed.
+// over k clusters (Korn and Graubard, as Share has it of trials). It is at least 1. Where
+// all or none succeed it cannot be estimated, and each cluster counts once.
 func ClusterEffect(clusters []Tally) float64 {
 	var hits, of, k float64
 	for _, c := range clusters {
@@ -17,8 +17,11 @@ func ClusterEffect(clusters []Tally) float64 {
 		}
 	}
 	p := hits / of
-	if k < 2 || !(p > 0) || !(p < 1) {
+	switch {
+	case k == 0:
 		return 1
+	case k < 2, p <= 0, p >= 1:
+		return max(1, of/k)
 	}
 	sum := 0.0
 	for _, c := range clusters {

@@ -376,7 +376,7 @@ func (d *duel) choose(primary []Key) {
 
 // defaults are the primary metrics: throughput where the load waits for the
 // server, the first token at the median and at the percentile that the plan fixes, the gap between tokens
-// and the share of good requests; of an endpoint that does not stream the whole
+// the share of good requests, and of right answers where questions are asked; of an endpoint that does not stream the whole
 // request instead. Throughput of an open loop is its offered rate.
 func (d *duel) defaults() []Key {
 	var out []Key
@@ -404,6 +404,7 @@ func (d *duel) defaults() []Key {
 	if !take(Key{metrics.GoodRequestFraction, "avg"}) {
 		take(Key{metrics.ErrorRate, "avg"})
 	}
+	take(Key{metrics.Accuracy, "avg"})
 	return out
 }
 
