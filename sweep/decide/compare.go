@@ -374,10 +374,11 @@ func (d *duel) choose(primary []Key) {
 	}
 }
 
-// defaults are the primary metrics: throughput where the load waits for the
-// server, the first token at the median and at the percentile that the plan fixes, the gap between tokens
-// the share of good requests, and of right answers where questions are asked; of an endpoint that does not stream the whole
-// request instead. Throughput of an open loop is its offered rate.
+// defaults are the primary metrics: throughput where the load waits for the server, the
+// first token at the median and at the percentile that the plan fixes, the gap between
+// tokens, the share of good requests, and that of right answers where questions are asked;
+// of an endpoint that does not stream the whole request instead of tokens. Throughput of an
+// open loop is its offered rate.
 func (d *duel) defaults() []Key {
 	var out []Key
 	take := func(keys ...Key) bool {
