@@ -84,7 +84,7 @@ func requestColumns() []column[requestRow] {
 		word("item", "the question with a known answer that it asked; null for any other request",
 			func(r *r) *string { return &r.Item }).varying(),
 		word("task", "the part of the benchmark that the question is from", func(r *r) *string { return &r.Task }),
-		fact("probe", "a question among requests of another data set: left out of the statistics of lengths",
+		fact("probe", "a question among requests of another data set",
 			func(r *r) *bool { return &r.Probe }),
 		word("answer", "right, wrong or not_judged; null where nothing was asked, or no answer came",
 			func(r *r) *string { return (*string)(&r.Answer) }),
