@@ -205,7 +205,7 @@ func TestTablesCarryTheFixedRecords(t *testing.T) {
 		"intended_ns": "10001000000", "admitted_ns": "10001100000", "sent_ns": "10001250000", "first_byte_ns": "10020000000",
 		"first_token_ns": "10041250000", "last_token_ns": "10091250000", "end_ns": "10091900000",
 		"start_time": fmt.Sprint(zero.UnixNano() + 1_250_000), "status": "ok", "http_status": "200", "served_model": "served", "finish_reason": "stop",
-		"in_window": "true", "steady": "true", "isl": "512", "osl": "11", "osl_requested": "12", "probe": "false", "reasoning_tokens": "3",
+		"in_window": "true", "steady": "true", "isl": "512", "osl": "11", "osl_requested": "12", "reasoning_tokens": "3",
 		"usage_prompt_tokens": "520", "usage_completion_tokens": "11", "cached_tokens": "0", "chunks": "4",
 		"ttft_ms": "40", "ttfo_ms": "50", "itl_ms": "5", "latency_ms": "90", "ttft_from_intended_ms": "40.25",
 		"latency_from_intended_ms": "90.25", "dispatch_lateness_ms": "0.149996", "connecting_ns": "4", "admission_wait_ms": "0.1", "receive_lag_us": "12.5",
@@ -216,7 +216,7 @@ func TestTablesCarryTheFixedRecords(t *testing.T) {
 	}
 	unset := map[string]string{ // recordtest.Fixed()[1]: nothing measured is null, not 0
 		"phase": "warmup", "request_id": "1", "turn": "0", "status": "client", "in_window": "false",
-		"steady": "false", "chunks": "0", "open_loop": "false", "connection_reused": "false", "resent": "false", "resent_read": "false", "probe": "false",
+		"steady": "false", "chunks": "0", "open_loop": "false", "connection_reused": "false", "resent": "false", "resent_read": "false",
 	}
 	for _, k := range []string{
 		"experiment", "cell", "cell_index", "axis_concurrency", "axis_temperature",

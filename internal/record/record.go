@@ -75,11 +75,10 @@ type Record struct {
 	Streamed     bool   // the answer came as an event stream
 	ServedModel  string // the model that the answer names; "" where it names none
 
-	// Of a question with a known answer; "" and false for any other request.
-	Item, Task string // its name, and the part of the benchmark that it is from
-	Probe      bool   // it was sent among requests of another data set
-	Answer     Answer // whether the answer is right; "" where none came
-	AnswerWhy  string // what is wrong with it, or why it was not judged, where there is something to say
+	// Of a question with a known answer; "" for any other request.
+	Item      string // its name
+	Answer    Answer // whether the answer is right; "" where none came
+	AnswerWhy string // what is wrong with it, or why it was not judged, where there is something to say
 
 	// Tokens. ISL and OSL are the headline counts; the Usage fields are what
 	// the server claimed.

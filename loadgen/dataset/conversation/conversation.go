@@ -105,7 +105,6 @@ type Known struct {
 	Task   string // the part of the benchmark that it is from
 	Truth  string // the answer, in the form that its grader reads
 	Grader string // a name in internal/grade
-	Probe  bool   `json:",omitempty"` // it is asked among requests of another data set
 }
 
 // Think says how delays are drawn: log-normal about the delay that a turn says,
