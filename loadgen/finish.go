@@ -115,8 +115,10 @@ func (f *finisher) judge(rec *record.Record) {
 
 // grade judges the answer to a question, or returns what does so later.
 func (f *finisher) grade(rec *record.Record, said *Said) (later func()) {
-	said.Judged = &grade.Judgement{}
-	if said.Asked == nil || f.job.Grade == nil || !rec.Succeeded() {
+	if said.Asked == nil || f.job.Grade == nil {
+		return nil
+	}
+	if said.Judged = new(grade.Judgement); !rec.Succeeded() {
 		return nil
 	}
 	judge := func(of Said) {
@@ -265,7 +267,7 @@ func (f *finisher) record(r *request, a *answer) *record.Record {
 	rec.ServedModel = words.Line(f.hide.Text(a.model))
 	rec.ISL = r.ISL
 	if k := r.play.Conversation.Known; k != nil { // its answer is as long as it is
-		rec.Item, rec.Task, rec.Probe = k.Item, k.Task, k.Probe
+		rec.Item = k.Item
 	} else if n := asked(turn); n > 0 && f.maker.Spec.ProducesTokens { // nothing else is asked for it
 		rec.OSLRequested = n
 	}

@@ -184,6 +184,15 @@ var bodyRules = []rule{
 			}
 		}
 	}},
+	{name: "questions where the load chooses what is sent", of: "accuracy phases", body: func(b *Benchmark, found blame) {
+		for _, p := range b.Phases {
+			t := fields.PhaseNamed(p.Type)
+			if b.Accuracy != nil && p.Kind == "profiling" && t != nil && (t.Timed || t.Primed) {
+				found("accuracy", "a phase of type "+p.Type+" sends what was recorded, and no questions",
+					"use another type of load, such as concurrency or poisson")
+			}
+		}
+	}},
 	{name: "some load needs turns", of: "phases datasets", body: func(b *Benchmark, found blame) {
 		d := b.dataset()
 		for i, p := range b.Phases {

@@ -13,6 +13,11 @@ func TestJudge(t *testing.T) {
 	t.Parallel()
 	plain := second()
 	plain.Streamed = false
+	answered := func(answer record.Answer) *record.Record {
+		r := first()
+		r.Item, r.Answer = "q1", answer
+		return r
+	}
 	cases := []struct {
 		name string
 		slos map[string]float64
@@ -27,6 +32,10 @@ func TestJudge(t *testing.T) {
 		{"first of two in alphabetical order", map[string]float64{"time_to_first_token": 1, "request_latency": 1}, first(), "request_latency"},
 		{"only the second is missed", map[string]float64{"time_to_first_token": 1, "request_latency": 100}, first(), "time_to_first_token"},
 		{"no value", map[string]float64{"inter_token_latency": 1e9}, plain, "inter_token_latency"},
+		{"a right answer", map[string]float64{"accuracy": 1}, answered(record.Right), ""},
+		{"a wrong answer", map[string]float64{"accuracy": 1}, answered(record.Wrong), "accuracy"},
+		{"an answer that is not judged", map[string]float64{"accuracy": 1}, answered(record.NotJudged), "accuracy"},
+		{"a request that asks nothing", map[string]float64{"accuracy": 1}, first(), ""},
 		{"failed", map[string]float64{"request_latency": 1e9}, failure(), "request_latency"},
 	}
 	for _, c := range cases {

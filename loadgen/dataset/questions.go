@@ -59,7 +59,7 @@ func question(i int, item *exam.Item, a *schema.Accuracy, form Form, tok tokeniz
 	c := Conversation{
 		ID: conversation.SessionID(i),
 		Known: &conversation.Known{
-			Item: item.ID, Task: item.Task, Truth: item.Truth, Grader: item.Grader, Probe: a.Mixed(),
+			Item: item.ID, Task: item.Task, Truth: item.Truth, Grader: item.Grader,
 		},
 	}
 	if a.Mixed() {
@@ -110,7 +110,7 @@ func (s *Set) Asking(questions *Set, share float64) *Set {
 type asker struct {
 	of    *Set
 	share float64
-	root  int64
+	plays uint64 // seeds the choice of plays
 	order []int
 	next  int
 }
@@ -120,7 +120,7 @@ func newAsker(s *Set, root int64) *asker {
 		return nil
 	}
 	return &asker{
-		of: s.asked, share: s.share, root: root, order: seed.Stream(root, "accuracy.order").Perm(s.asked.Len()),
+		of: s.asked, share: s.share, plays: seed.Of(root, "accuracy.plays"), order: seed.Stream(root, "accuracy.order").Perm(s.asked.Len()),
 	}
 }
 
@@ -130,7 +130,7 @@ func (a *asker) at(n int64) *Conversation {
 		return nil
 	}
 	const digits = 1 << 53
-	if float64(seed.Mix(seed.Of(a.root, "accuracy.plays")+uint64(n))%digits)/digits >= a.share {
+	if float64(seed.Mix(a.plays+uint64(n))%digits)/digits >= a.share {
 		return nil
 	}
 	i := a.order[a.next]
