@@ -67,7 +67,7 @@ func catalogue() []fault {
 		{n: 28, what: "usage on every event: the last counts", proofs: []proof{at(here, "TestAnswers/usage grows with every event")}},
 		{n: 29, what: "no usage: our own count", proofs: []proof{at(here, "TestAnswers/usage absent")}},
 		{n: 30, what: "usage that lies: both counts are kept, the verdict says so", proofs: []proof{at(here, "TestVerdictOnWhatServersDo/usage that lies"), at(here, "TestAnswers/usage that lies"), at(verdict, "TestEachCheckFlips")}},
-		{n: 31, what: "usage that is no count", proofs: []proof{at(here, "TestAnswers/usage that is not a number"), at(endpoints, "TestRead/usage that is none")}},
+		{n: 31, what: "usage that is not a number", proofs: []proof{at(here, "TestAnswers/usage that is not a number"), at(endpoints, "TestRead/usage that is none")}},
 		{n: 32, what: "two choices in one stream", proofs: []proof{at(here, "TestAnswers/two choices")}},
 		{n: 33, what: "several tokens in an event: latency by tokens, gaps by events", proofs: []proof{at("internal/metrics", "TestRecompute"), at(endpoints, "TestRead/token ids")}},
 		{n: 34, what: "one token: no inter-token latency", proofs: []proof{at(here, "TestAnswers/one token")}},

@@ -226,7 +226,7 @@ func spoil(field func(*Config) *Spoil) func(*Config, string) error {
 		}
 		n, err := strconv.Atoi(from)
 		if err != nil || n < 1 {
-			return fmt.Errorf("want SHARE@N, from N requests under way on")
+			return fmt.Errorf("want a share, or SHARE@N such as 0.05@16: from 16 requests in flight on")
 		}
 		s.From = n
 		return nil

@@ -150,20 +150,20 @@ var keys = []key{
 		number(0, 1, func(c *Config) *float64 { return &c.StreamError }),
 	},
 	{
-		"knows", "questions that it answers right: a file of items {id, prompt, answer, grader} a line, or NAME:PATH of a benchmark",
+		"knows", "questions whose answers it knows: a JSON Lines file of {id, prompt, answer, grader}, or NAME:PATH of a benchmark",
 		func(c *Config, v string) error { c.Knows.Of = v; return nil },
 	},
 	{
-		"right", "share of its answers to them that are right; some questions are harder than others",
+		"right", "share of those questions that it answers correctly; some are harder than others",
 		number(0, 1, func(c *Config) *float64 { return &c.Knows.Right }),
 	},
-	{"corrupt", "SHARE@N: share of these that are replaced by another answer, from N requests under way on", spoil(
+	{"corrupt", "SHARE@N: once N requests are in flight, this share of its right answers is replaced by another answer", spoil(
 		func(c *Config) *Spoil { return &c.Knows.Corrupt })},
-	{"swap", "SHARE@N: the same, replaced by the answer to the question asked before", spoil(
+	{"swap", "SHARE@N: the same, replaced by the answer to the previous question", spoil(
 		func(c *Config) *Spoil { return &c.Knows.Swap })},
-	{"shorten", "SHARE@N: the same, ended after half of their length", spoil(
+	{"shorten", "SHARE@N: the same, cut off half-way", spoil(
 		func(c *Config) *Spoil { return &c.Knows.Shorten })},
-	{"garble", "SHARE@N: the same, replaced by exclamation marks, as failed arithmetic makes them", spoil(
+	{"garble", "SHARE@N: the same, replaced by a row of exclamation marks, as NaN logits produce", spoil(
 		func(c *Config) *Spoil { return &c.Knows.Garble })},
 	{"pause", "FOR@AT: stop sending for a while, after the first request", pause},
 	{

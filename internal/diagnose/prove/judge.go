@@ -159,7 +159,7 @@ func (e Effect) seen(d dose, rows []decide.Row) Seen {
 	case i < 0:
 		s.Lacking = "the cell was not measured"
 	case rows[i].N < stats.FewestTrials || !(rows[i].Low < rows[i].High):
-		s.Lacking = cmp.Or(rows[i].Note, "there is no interval")
+		s.Lacking = cmp.Or(rows[i].Note, "too few trials for an interval")
 	default:
 		r := rows[i]
 		s.Trials = r.N
