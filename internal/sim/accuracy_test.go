@@ -3,7 +3,6 @@ package sim
 import (
 	"flag"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -58,10 +57,10 @@ func TestAccuracyOverLoad(t *testing.T) {
 	}
 	t.Logf("the interval holds the truth in %d of %d; a fall is found in %d of %d, and claimed in %d of %d without one",
 		holds, plans, found, falls, alarms, calm)
-	if atMost := mostMisses(plans, 1-level); plans-holds > atMost {
+	if atMost := most(1-level, plans); plans-holds > atMost {
 		t.Errorf("the interval misses the truth in %d of %d, more than %d", plans-holds, plans, atMost)
 	}
-	if atMost := mostMisses(calm, 1-level); alarms > atMost {
+	if atMost := most(1-level, calm); alarms > atMost {
 		t.Errorf("a change is claimed in %d of %d plans without one, more than %d", alarms, calm, atMost)
 	}
 	if found == 0 {
@@ -102,17 +101,4 @@ multi_run: {num_runs: %d}
 		t.Fatalf("plan %d: %d changes", seed, len(all))
 	}
 	return all[0]
-}
-
-// mostMisses is how many of n may be wrong by chance, each with probability p, so that
-// as many or more are seen in one of a thousand.
-func mostMisses(n int, p float64) int {
-	below, term := 0.0, math.Pow(1-p, float64(n))
-	for k := range n + 1 {
-		if below += term; below > 0.999 {
-			return k
-		}
-		term *= float64(n-k) / float64(k+1) * p / (1 - p)
-	}
-	return n
 }
