@@ -129,7 +129,7 @@ func (f *finisher) grade(rec *record.Record, said *Said) (later func()) {
 		judge(*said)
 		return nil
 	}
-	rec.Answer, rec.AnswerWhy = record.NotJudged, "the run was stopped"
+	rec.Answer, rec.AnswerWhy = record.NotJudged, "not reached before the run was stopped"
 	of := *said
 	of.Text, of.Reasoning, of.Tool = slices.Clone(said.Text), slices.Clone(said.Reasoning), slices.Clone(said.Tool)
 	return func() {
@@ -173,15 +173,12 @@ func (f *finisher) settle(aborted *atomic.Bool) {
 	all.Wait()
 }
 
-// byLength is why an answer ends before it is over.
-const byLength = "cut by its length"
-
-// judgedAs is what becomes of an answer. One that was cut by its length is wrong only
+// judgedAs is what becomes of an answer. One that was cut off is wrong only
 // where it says clearly what is wrong: what is read out of its middle is no answer.
 func judgedAs(j *grade.Judgement, finish string) (record.Answer, string) {
 	why, short := j.Reason, strings.Contains(finish, "length") || strings.Contains(finish, "max_tokens")
 	if short && j.Outcome != grade.Right {
-		why = byLength
+		why = record.AtTokenLimit
 	}
 	switch {
 	case j.Outcome == grade.Right:

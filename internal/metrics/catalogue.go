@@ -480,7 +480,7 @@ var catalogue = complete([]Metric{
 	},
 	{
 		Tag: NotJudgedShare, Header: "Answers Not Judged", Short: "not judged %", Unit: "ratio",
-		Formula: "answers that are neither right nor wrong (empty, cut by their length, without a result, not comparable) / answer_count",
+		Formula: "answers that are neither right nor wrong (empty, cut off at the token limit, without a result, not comparable) / answer_count",
 		Rests:   Outcomes, Group: Hidden, Order: 1032, Needs: Answers, AIPerf: Place{Ours: true}, Over: Share,
 		Per: AnswerCount, Record: notJudged,
 		Derived: func(t *Totals) float64 { return per(float64(t.NotJudged), t.answered()) },

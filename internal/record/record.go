@@ -125,13 +125,16 @@ type Record struct {
 // Answer says what became of a question with a known answer.
 type Answer string
 
-// An answer is right, wrong, or cannot be judged: it is empty, was cut by its length,
+// An answer is right, wrong, or cannot be judged: it is empty, was cut off at the token limit,
 // holds no result, or cannot be compared. What cannot be judged is never wrong in silence.
 const (
 	Right     Answer = "right"
 	Wrong     Answer = "wrong"
 	NotJudged Answer = "not_judged"
 )
+
+// AtTokenLimit is why an answer ended before it was over.
+const AtTokenLimit = "cut off at the token limit"
 
 // What the items of an answer can be.
 const (

@@ -23,7 +23,7 @@ func (r *Report) answersOfOne(s *sheet) {
 }
 
 // answersOf says how many of a cell's answers are right: "67.2 % right of 600 [63.1, 70.7];
-// 12 more were not judged: 9 cut by its length, 3 empty".
+// 12 more were not judged: 9 cut off at the token limit, 3 empty".
 func answersOf(c *decide.CellResult) string {
 	answered, ok := sumOver(c, metrics.AnswerCount)
 	if !ok || answered == 0 {
@@ -59,7 +59,7 @@ func sumOver(c *decide.CellResult, tag string) (sum float64, ok bool) {
 // points is a share in percent without the sign.
 func points(share float64) string { return words.Number(100 * share) }
 
-// reasons are what was counted, the most frequent first: "9 cut by its length, 3 empty".
+// reasons are what was counted, the most frequent first: "9 cut off at the token limit, 3 empty".
 func reasons(of map[string]int) string {
 	list := slices.SortedFunc(maps.Keys(of), func(a, b string) int {
 		return cmp.Or(cmp.Compare(of[b], of[a]), strings.Compare(a, b))
@@ -96,7 +96,7 @@ func (r *Report) AnswersOverLoad() string {
 		cell, points(by), way, base, points(low), points(high), words.Count(int64(worst.Questions), "question"),
 		wasOrWere(worst.Fewer), orNone(worst.More))
 	if worst.Cut > 0 {
-		text += fmt.Sprintf("; %s of the %s cut by their length", words.Whole(int64(worst.Cut)), wasOrWere(worst.Fewer))
+		text += fmt.Sprintf("; of these, %s cut off at the token limit", wasOrWere(worst.Cut))
 	}
 	return text
 }

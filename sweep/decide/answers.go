@@ -98,14 +98,11 @@ type AnswersChange struct {
 	Change     stats.Estimate // of the share of right answers
 	Fewer      int            // questions that Cell answers right less often
 	More       int            // and more often
-	Cut        int            // of Fewer, those of which an answer was cut by its length
+	Cut        int            // of Fewer, those of which an answer was cut off at the token limit
 }
 
 // Differs reports whether more than chance is behind the change.
 func (c *AnswersChange) Differs() bool { return c.Change.Low > 0 || c.Change.High < 0 }
-
-// byLength is why an answer ended before it was over, as the engine says it.
-const byLength = "cut by its length"
 
 // ChangeOfAnswers pairs the answers of two cells by question. Where each question was
 // asked once on both sides it is McNemar's exact test; else the mean over questions of the
@@ -148,7 +145,7 @@ func ChangeOfAnswers(base, cell *CellResult, level float64) (*AnswersChange, boo
 func wasCut(runs []*Outcome, item string) bool {
 	return slices.ContainsFunc(runs, func(o *Outcome) bool {
 		q := o.Answers[item]
-		return q != nil && q.Wrongs[byLength]+q.Unjudged[byLength] > 0
+		return q != nil && q.Wrongs[record.AtTokenLimit]+q.Unjudged[record.AtTokenLimit] > 0
 	})
 }
 
