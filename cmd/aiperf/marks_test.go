@@ -18,6 +18,7 @@ import (
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sinks/report"
+	"aiperf.dev/aiperf/sweep"
 )
 
 // aiperf help explains every mark, verdict and word of its own that a screen prints.
@@ -27,8 +28,10 @@ func TestHelpKnowsTheScreens(t *testing.T) {
 		validity.Valid.String(), validity.Degraded.String(), validity.Invalid.String(), validity.Failed.String(),
 		"WORSE", "BETTER", "EQUIVALENT", "NOT WORSE", "UNDECIDED", "PARTIAL",
 		"not decided yet", "cannot be decided", "cannot be judged", "too few trials", "equal within", "error-adjusted",
-		"failures as ∞", "from schedule", "in flight", "per user", "points", "uncertain", "independent", "neighbours",
-		"paired", "not paired", "80 % power", "primary metric", "without limits", "limits", "gates", "knee", "best", "tie",
+		"failures as ∞", "from schedule", "in flight", "per user", "points", "uncertain", "independent", "consecutive",
+		"paired", "not paired", "80 % power", "primary metric", "limits", "gates", "knee", "best", "tie",
+		"paired trials", "Usable runs", "judged", "bracket", "holds", "fails", "truncated", "rate_limited", "Retry-After",
+		"as observed", "contention", "coherency", "without limits",
 		"cut off", "goodput %", "steady", "sentinel", "doubt", "in doubt", "scheduling delay", "all else holds",
 	)
 	for _, word := range said {
@@ -70,6 +73,25 @@ func helps(word string) error {
 // Words in capitals that the field, or everyone, knows.
 var known = []string{"CPU", "DRAM", "GPU", "HTTP", "LLM", "TensorRT"}
 
+// eachFile walks over the code of a room; tests are left out.
+func eachFile(t *testing.T, room string, walk func(name string, n ast.Node) bool) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(room), "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool { return walk(filepath.Base(path), n) })
+	}
+}
+
 // Whatever stands in a text of the rooms that make sentences and looks like a name of the
 // program's own, a word in capitals or one with an underscore, is a word that help knows.
 func TestHelpKnowsTheWordsOfSentences(t *testing.T) {
@@ -77,35 +99,22 @@ func TestHelpKnowsTheWordsOfSentences(t *testing.T) {
 	word := regexp.MustCompile(`\b([A-Z][A-Za-z]*[A-Z]+[a-z]?(-[0-9]+)?|[a-z]+(_[a-z]+)+)\b`)
 	where := map[string]string{}
 	for _, room := range []string{"runner/verdict", "sinks/report", "internal/diagnose", "sweep/decide"} {
-		files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(room), "*.go"))
-		if err != nil || len(files) == 0 {
-			t.Fatal(files, err)
-		}
-		for _, name := range files {
-			if strings.HasSuffix(name, "_test.go") {
-				continue
-			}
-			file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ast.Inspect(file, func(n ast.Node) bool {
-				switch n := n.(type) {
-				case *ast.ImportSpec:
-					return false
-				case *ast.Field: // its tag is a key of a file
-					return n.Tag == nil
-				case *ast.BasicLit:
-					text, err := strconv.Unquote(n.Value)
-					if err == nil && n.Kind == token.STRING && strings.Contains(text, " ") {
-						for _, w := range word.FindAllString(text, -1) {
-							where[w] = filepath.Base(name) + ": " + text
-						}
+		eachFile(t, room, func(name string, n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ImportSpec:
+				return false
+			case *ast.Field: // its tag is a key of a file
+				return n.Tag == nil
+			case *ast.BasicLit:
+				text, err := strconv.Unquote(n.Value)
+				if err == nil && n.Kind == token.STRING && strings.Contains(text, " ") {
+					for _, w := range word.FindAllString(text, -1) {
+						where[w] = name + ": " + text
 					}
 				}
-				return true
-			})
-		}
+			}
+			return true
+		})
 	}
 	if len(where) < 40 {
 		t.Errorf("only %d words were found", len(where))
@@ -120,4 +129,60 @@ func TestHelpKnowsTheWordsOfSentences(t *testing.T) {
 			t.Errorf("aiperf help %s: %v\n  in %s", w, err, at)
 		}
 	}
+}
+
+// Every name that stands before a line or above a column of a screen is a word that help
+// knows: those of the tables of cells and axes, and each one that the rooms write.
+func TestHelpKnowsTheNamesOnScreens(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, h := range metrics.Headlines(true, func(string, string) bool { return true }) {
+		names = append(names, strings.TrimSuffix(h.Name, " ms"))
+	}
+	for _, a := range sweep.KnownAxes() {
+		names = append(names, a.Name, a.Short)
+	}
+	written := namesOfLines(t, "sinks/report")
+	if len(written) < 20 {
+		t.Errorf("only %d names of lines were found: %q", len(written), written)
+	}
+	for _, name := range append(names, written...) {
+		if name = strings.Trim(name, " :…"); name == "" {
+			continue
+		}
+		if err := helps(name); err != nil {
+			t.Errorf("aiperf help %q: %v", name, err)
+		}
+	}
+}
+
+// namesOfLines are the texts in a room that are padded to a column of names, begin a note, or
+// head a table.
+func namesOfLines(t *testing.T, room string) (names []string) {
+	t.Helper()
+	text := func(e ast.Expr) {
+		if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if s, err := strconv.Unquote(lit.Value); err == nil && strings.Trim(s, " ") != "" {
+				names = append(names, strings.Trim(s, " "))
+			}
+		}
+	}
+	eachFile(t, room, func(_ string, n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			called, ok := n.Fun.(*ast.SelectorExpr)
+			if ok && (called.Sel.Name == "Pad" || called.Sel.Name == "note") && len(n.Args) == 2 {
+				text(n.Args[0])
+			}
+		case *ast.KeyValueExpr:
+			list, ok := n.Value.(*ast.CompositeLit)
+			if key, named := n.Key.(*ast.Ident); named && ok && key.Name == "head" {
+				for _, e := range list.Elts {
+					text(e)
+				}
+			}
+		}
+		return true
+	})
+	return names
 }

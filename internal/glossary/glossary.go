@@ -192,11 +192,23 @@ func roundTrip(tag string) []Line {
 	return nil
 }
 
-// headed is the metric that a heading or a title calls so.
+// headed is the metric that a heading or a title calls so, with or without its statistic and
+// unit: "TTFT", "TTFT p99 ms".
 func headed(name string) (*metrics.Metric, bool) {
+	name = strings.TrimSuffix(name, " ms")
 	for _, tag := range metrics.Tags() {
-		if m, ok := metrics.Lookup(tag); ok && (strings.EqualFold(m.Short, name) || strings.EqualFold(m.Header, name)) {
-			return m, true
+		m, ok := metrics.Lookup(tag)
+		if !ok {
+			continue
+		}
+		called := name
+		if i := strings.LastIndex(name, " "); i >= 0 && slices.Contains(m.Stats(), name[i+1:]) {
+			called = name[:i]
+		}
+		for _, is := range []string{m.Short, m.Header} {
+			if strings.EqualFold(is, name) || strings.EqualFold(is, called) {
+				return m, true
+			}
 		}
 	}
 	return nil, false

@@ -46,6 +46,8 @@ func TestShortFormsAndMistakes(t *testing.T) {
 		{"metric", "tpot", "inter_token_latency", ""},
 		{"metric", "goodputt", "", "goodput?"},
 		{"metric", "out tok/s", "output_token_throughput", ""},
+		{"metric", "TTFT p99 ms", "time_to_first_token", ""},
+		{"metric", "latency p50", "request_latency", ""},
 		{"metric", "tok/s per user", "output_token_throughput_per_user", ""},
 		{"term", "better", "better", ""},
 		{"term", "not worse", "not worse", ""},
@@ -78,7 +80,7 @@ func TestThePageSaysTheLevels(t *testing.T) {
 	}
 	all, equal := fmt.Sprintf("%.0f %%", 100*decide.CompareLevel), fmt.Sprintf("%.0f %%", 100*decide.EqualLevel)
 	for _, said := range []string{
-		"the " + equal + " interval, which is narrower than the one shown", "the one-sided " + all + " bound of harm",
+		"the " + equal + " interval, which is the one shown then", "the one-sided " + all + " bound of harm",
 		"The intervals of all primary metrics together have " + all,
 	} {
 		if !strings.Contains(string(page), said) {

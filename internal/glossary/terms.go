@@ -20,6 +20,12 @@ type term struct {
 
 // terms are sorted by word.
 var terms = []term{
+	{
+		"as observed",
+		[]string{"by value"},
+		"A gate of one run, which has no interval over trials, is decided by the value itself; the true rate of errors, say, may be higher.",
+		[]string{"num-profile-runs"},
+	},
 	{"axis", []string{"axes"}, "A setting with several values, such as concurrency 1, 4, 16. Axes either vary the system (endpoint, model) or the work (lengths, load).", []string{"sweep-type"}},
 	{
 		"backlog", nil, "Requests that wait because they arrive faster than the server answers; latencies then grow for as long as the run lasts.",
@@ -39,9 +45,15 @@ var terms = []term{
 	},
 	{
 		"block",
-		[]string{"blocks", "paired", "not paired", "pairs"},
-		"All cells of one trial. They send the same lengths at the same times, so that cells are compared in pairs. Trials of two directories are not paired.",
+		[]string{"blocks", "paired", "not paired", "pairs", "paired trials", "paired trial"},
+		"All cells of one trial. They send the same lengths at the same times, so that cells are compared in pairs: trial 1 with trial 1, and so on. Trials of two directories are not paired.",
 		[]string{"num-profile-runs"},
+	},
+	{
+		"bracket",
+		[]string{"holds", "fails"},
+		"What a search finds: the highest load that keeps the limits (holds) and the lowest one above it that does not (fails). The limit of the server lies between the two.",
+		[]string{"gate"},
 	},
 	{"candidate", []string{"baseline"}, "The system that is compared with the baseline.", nil},
 	{
@@ -54,7 +66,7 @@ var terms = []term{
 		"certified",
 		[]string{"certain", "uncertain", "indicative", "percentile"},
 		"A percentile with enough requests for a 95 % interval; with fewer it is uncertain, and a line of the screen names it. As a rule " +
-			sweep.Takes() + "; more where requests that follow each other are alike.",
+			sweep.Takes() + "; more where consecutive requests are similar.",
 		[]string{"num-requests"},
 	},
 	{
@@ -68,15 +80,20 @@ var terms = []term{
 	},
 	{
 		"confidence interval",
-		[]string{"interval", "ci", "±", "[ ]", "± wide", "too few trials"},
+		[]string{"interval", "95 % interval", "ci", "±", "[ ]", "± wide", "too few trials"},
 		fmt.Sprintf("The range that holds the true value in 95 of 100 repeated experiments, computed over trials: mean ± half of it, or [lower end, upper end]. "+
 			"In a comparison all primary metrics together have %.0f %%, so that each one has more. ± wide: its ends are more than a factor of ten apart, for want of trials.", 100*decide.CompareLevel),
 		[]string{"confidence-level", "num-profile-runs"},
 	},
 	{
+		"contention",
+		[]string{"coherency", "universal scalability law", "law"},
+		"Parameters of the Universal Scalability Law, which a search fits to its loads: contention is the share of the work that waits in line, coherency what each further user costs all others.", nil,
+	},
+	{
 		"cut off",
-		[]string{"censored", "cut"},
-		"A request that was still open when its phase ended. It lasted at least until then.",
+		[]string{"censored", "cut", "never sent"},
+		"A request that was still open when its phase ended. It lasted at least until then. One that was never sent was due before the end, but no slot or connection was free.",
 		[]string{"benchmark-grace-period"},
 	},
 	{"degraded", nil, "A verdict: some numbers are wrong by more than 2 %, or the server did something else than was asked. Marks (~ and !) say which, or a line below the table that all are; all others hold.", nil},
@@ -88,15 +105,21 @@ var terms = []term{
 	{
 		"doubtful",
 		[]string{"doubt", "in doubt", "~"},
-		"Marked ~. A number that is wrong by more than 2 %: it is shown, but not ranked, and no gate or comparison uses it.", nil,
+		"Marked ~. A number that may be wrong by more than 2 %, as aiperf checks DIR explains. It is shown, but not ranked or compared, and a gate uses it only where the doubt cannot change the outcome.", nil,
 	},
 	{"drift", nil, "A slow change of the server or the machine over the trials of an experiment.", nil},
 	{
 		"equivalent",
 		[]string{"same", "equal within", "="},
-		fmt.Sprintf("An outcome of a comparison: the %.0f %% interval of the change, which is narrower than the one shown, lies within the margin on both sides: a larger change is ruled out in both directions.", 100*decide.EqualLevel), nil,
+		fmt.Sprintf("An outcome of a comparison: the %.0f %% interval of the change, which is the one shown then, lies within the margin on both sides: a larger change is ruled out in both directions.", 100*decide.EqualLevel), nil,
 	},
 	{"failed", nil, "A verdict: nothing was measured, because no request was sent or every one failed.", nil},
+	{
+		"failed runs",
+		[]string{"usable runs", "unusable", "unusable run", "no result", "interrupted runs"},
+		"Runs without figures, because they were interrupted, lost the server or had no successful request. The others are the usable runs: only they count in averages and comparisons, which leave out INVALID runs as well.",
+		[]string{"allow-invalid"},
+	},
 	{
 		"failures as ∞",
 		[]string{"error-adjusted", "adjusted", "∞"},
@@ -116,7 +139,7 @@ var terms = []term{
 	},
 	{
 		"good",
-		[]string{"slo", "slos", "limit", "limits", "goodput %"},
+		[]string{"slo", "slos", "limit", "limits", "goodput %", "good %"},
 		"A request that succeeds and meets every limit of slos (--goodput). A cell keeps the limits when 99 % of its requests are good. A condition on a figure of the cell is a gate.",
 		[]string{"goodput"},
 	},
@@ -134,8 +157,8 @@ var terms = []term{
 	},
 	{
 		"independent",
-		[]string{"neighbours", "alike", "worth"},
-		"Requests that follow each other are alike, as they share the state of the server. 100 of them may say only as much as 30 independent ones, and intervals count those.",
+		[]string{"consecutive", "similar", "worth"},
+		"Consecutive requests are similar, because they meet the server in the same state. 100 of them may say only as much as 30 independent ones, and intervals count those.",
 		[]string{"num-requests"},
 	},
 	{
@@ -143,6 +166,12 @@ var terms = []term{
 		[]string{"!"},
 		"A verdict on a run whose numbers are wrong through this program; as a mark (!), one number that is wrong by more than 10 % and not used.",
 		[]string{"allow-invalid"},
+	},
+	{
+		"judged",
+		[]string{"not judged", "could not be judged"},
+		"Decided: of a gate, a limit or an answer, that it passed or did not. What cannot be judged has no usable figure, or is an answer that was cut off, empty or in no known form.",
+		[]string{"gate"},
 	},
 	{"knee", nil, "The load from which on more of it hardly gives more throughput, and adds latency.", []string{"concurrency", "request-rate"}},
 	{
@@ -206,10 +235,16 @@ var terms = []term{
 		[]string{"run delay", "run_delay"},
 		"Time for which this program was ready to run and had no CPU, because something else used it.", nil,
 	},
+	{
+		"rate_limited",
+		[]string{"retry-after", "429"},
+		"A request that the server refused with the status 429, too many requests. Retry-After is the time after which the server says to try again; nothing is sent twice.",
+		[]string{"request-rate"},
+	},
 	{"sentinel", nil, "The first cell, measured again at the start, in the middle and at the end, to show whether the server changed.", nil},
 	{
 		"steady",
-		[]string{"steady window", "steady state", "window"},
+		[]string{"steady window", "steady state", "window", "whole run"},
 		"The part of a run at full load, without the ramp at its start and the drain at its end. Results are taken from it where every cell has one.",
 		[]string{"concurrency", "concurrency-ramp-duration"},
 	},
@@ -240,12 +275,15 @@ var terms = []term{
 		[]string{"num-profile-runs", "vary-seed-per-trial"},
 	},
 	{
+		"truncated", nil, "An answer that ended before its end: the server or the network closed the connection in the middle. The request counts as failed.", nil,
+	},
+	{
 		"turnaround", nil, "In a closed loop: the time from the end of an answer to the next request. Long ones make throughput lower than it would be.",
 		[]string{"concurrency"},
 	},
 	{
 		"undecided",
-		[]string{"?", "not decided yet", "no decision", "cannot be decided", "cannot be judged", "open"},
+		[]string{"?", "not decided yet", "no decision", "cannot be decided", "cannot be judged", "open", "undecidable"},
 		"The interval allows both answers, as in a comparison (exit code 4) or at a gate, marked ?. More trials or more requests make it narrower, unless the number itself is in doubt: then it cannot be decided.",
 		[]string{"num-profile-runs", "gates-undecided"},
 	},

@@ -119,7 +119,7 @@ var planChecks = []planCheck{
 	},
 	{
 		ID: "drift", Limits: "DEGRADED above 0.03",
-		Try:  "find what changed (clocks, neighbours, the server's cache), then run again",
+		Try:  "find what changed (clock speeds, other programs on the machine, the server's cache), then run again",
 		Kind: Workload, Unit: "ratio", Of: trials, Touches: append(firstToken, wholeAnswer...),
 		Doc: "change of the median latency from the first trial to the last, as a mean over cells: the server or the machine changed; 0 if chance explains it",
 		Read: func(e *PlanEvidence) []Reading {
@@ -132,7 +132,7 @@ var planChecks = []planCheck{
 	},
 	{
 		ID: "sentinel", Limits: "DEGRADED above 0.03",
-		Try:  "find what changed (clocks, neighbours, the server's cache), then run again",
+		Try:  "find what changed (clock speeds, other programs on the machine, the server's cache), then run again",
 		Kind: Workload, Unit: "ratio", Of: sentinels, Touches: append(firstToken, wholeAnswer...),
 		Doc:  "largest change of the median latency between runs of one workload at the start, in the middle and at the end of the plan; 0 if chance explains it",
 		Read: sentinelMoved,
@@ -222,7 +222,7 @@ func sentinelMoved(e *PlanEvidence) []Reading {
 	}
 	worst := Reading{
 		Warn: 0.03, Fail: never,
-		Try: "find what changed (clocks, neighbours, the server's cache), then run again",
+		Try: "find what changed (clock speeds, other programs on the machine, the server's cache), then run again",
 	}
 	said := make([]string, 0, len(e.Sentinel))
 	for _, m := range e.Sentinel {
@@ -261,7 +261,7 @@ func drifted(d stats.Drift) []Reading {
 		Value: v, Warn: 0.03, Fail: never,
 		Detail: fmt.Sprintf("the median latency changed by %s from the first trials to the last (p = %.2g)",
 			words.Percent(v), d.P),
-		Try: "find what changed (clocks, neighbours, the server's cache), then run again",
+		Try: "find what changed (clock speeds, other programs on the machine, the server's cache), then run again",
 	}
 	if d.P >= driftShown {
 		r.Value, r.Detail = 0, fmt.Sprintf("no drift shown from the first trials to the last: %s, p = %.2g",

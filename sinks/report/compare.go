@@ -69,16 +69,17 @@ func (c Comparison) load() string {
 // table is a block per cell with a row per metric, and the remarks on them. more is where
 // the rows are that decide nothing; "" shows them. Those that are WORSE or BETTER all the
 // same are never left out, but where the screen is short: there a remark names them. short
-// leaves out what the intervals hold.
+// leaves out how small a change the test finds.
 func (c Comparison) table(s *sheet, more string, short bool) {
-	var rows, hidden []decide.Row
+	var rows, shown, hidden []decide.Row
 	for _, r := range c.all() {
 		if more != "" && !r.Primary && r.Cell != togetherName && (short || !decided(r)) {
 			hidden = append(hidden, r)
 			continue
 		}
-		rows = append(rows, r)
+		shown = append(shown, r)
 	}
+	rows = shown
 	for len(rows) > 0 {
 		cell := rows[0].Cell
 		n := slices.IndexFunc(rows, func(r decide.Row) bool { return r.Cell != cell })
@@ -91,7 +92,7 @@ func (c Comparison) table(s *sheet, more string, short bool) {
 		c.block(rows[:n], s.width).write(s)
 		rows = rows[n:]
 	}
-	for _, line := range c.remarks(hidden, more, short) {
+	for _, line := range c.remarks(shown, hidden, more, short) {
 		s.wrapped("", line)
 	}
 }
@@ -167,7 +168,7 @@ func (c Comparison) WriteMarkdown(w io.Writer) error {
 			value(r, r.Candidate), change(r), chance(r.P), cellText(said))
 	}
 	b.WriteByte('\n')
-	for _, line := range c.remarks(nil, "", false) {
+	for _, line := range c.remarks(c.all(), nil, "", false) {
 		fmt.Fprintf(&b, "- %s\n", cellText(line))
 	}
 	_, err := io.WriteString(w, b.String())

@@ -2,14 +2,18 @@ package report
 
 import (
 	"encoding/xml"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep/decide"
+	"aiperf.dev/aiperf/sweep/sweeptest"
 )
 
 // compared is one cell with every outcome.
@@ -20,7 +24,7 @@ func compared() Comparison {
 			Cell: "concurrency 4", Key: decide.Key{Tag: tag, Stat: stat}, Header: header, Unit: unit, Primary: true,
 			Base: base, Candidate: cand,
 			Change: change, Low: low, High: high, P: .0004, Margin: .05, Outcome: o, N: 5, Detectable: .02 + base/1e4,
-			Harmless: o == decide.Equivalent,
+			EqualLow: nan, EqualHigh: nan, Harmless: o == decide.Equivalent,
 		}
 	}
 	rows := []decide.Row{
@@ -151,7 +155,7 @@ func TestComparisonInASentence(t *testing.T) {
 	c.Rows[0].Outcome, c.Rows[0].Harmless = decide.Unclear, true
 	c.Rows[1].Harmless = true
 	says("after| is faster than before in 1 of 2 workloads (BETTER)",
-		"out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not worse (95 % sure) in 1 of 2")
+		"out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not worse by over 5 % in 1 of 2")
 	c.Rows[0].Harmless = false
 	says("after| is faster than before in 1 of 2 workloads; not decided yet in out tok/s (UNDECIDED)",
 		"out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not decided yet (−9 %) in 1 of 2")
@@ -163,7 +167,7 @@ func TestComparisonInASentence(t *testing.T) {
 	c.Rows[0].Low, c.Rows[0].High = -.02, .03
 	says("after| and before are equal within the margin of 5 % (EQUIVALENT)", "out tok/s equal within 5 %")
 	c.Rows[0].Outcome, c.Rows[0].Low, c.Rows[0].High = decide.Unclear, low, high
-	says("after| is not worse than before by more than 5 % (NOT WORSE)", "out tok/s not worse (95 % sure)")
+	says("after| is not worse than before by more than 5 % (NOT WORSE)", "out tok/s not worse by over 5 %")
 	c.Rows[0].Low, c.Rows[0].High = .01, .09
 	says("after| is not worse than before by more than 5 % (NOT WORSE)", "out tok/s better, but under 5 %")
 	c.Rows[0].Harmless, c.Rows[0].Undecidable, c.Rows[0].Note = false, true, "0 on both sides in every trial"
@@ -297,15 +301,63 @@ func TestLevelNamesItsMetrics(t *testing.T) {
 		4: "[ ] 97.5 % interval (95 % over all 4 comparisons)",
 	} {
 		c := Comparison{Comparison: &decide.Comparison{Rows: rows, Compared: compared}}
-		if got := c.levels(); got != want {
+		if got := c.levels(c.Rows); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 	further := rows[0] // of another workload
 	further.Cell = "concurrency 16"
 	c := Comparison{Comparison: &decide.Comparison{Rows: []decide.Row{rows[0], further}, Compared: 2}}
-	if got, want := c.levels(), "[ ] 97.5 % interval (95 % over all 2 comparisons)"; got != want {
+	if got, want := c.levels(c.Rows), "[ ] 97.5 % interval (95 % over all 2 comparisons)"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A row that says equal, or not worse, by a margin shows the interval that lies within it, and
+// the legend has the level of every interval that is shown.
+func TestTheIntervalThatDecidedIsShown(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(22, 7))
+	plan := sweeptest.PlanOf(t, "multi_run.num_runs=5",
+		"compare={axis: endpoint, metrics: [time_to_first_token.p50, inter_token_latency.p50]}",
+		"sweep={parameters: {endpoint: [{label: before, url: http://a}, {label: after, url: http://b}]}}")
+	narrower := 0
+	for range 300 {
+		spread, by := 0.15*rng.Float64(), 1+0.08*(rng.Float64()-.5)
+		var outcomes []decide.Outcome
+		for _, run := range plan.Runs {
+			o := decide.Outcome{Run: run, OK: 80, Sent: 80, Summaries: []metrics.Summary{{Window: decide.Full}}}
+			for _, tag := range []string{metrics.TimeToFirstToken, metrics.InterTokenLatency} {
+				v := 20 * (1 + spread*(rng.Float64()-.5))
+				if run.Cell.Index == 1 {
+					v *= by
+				}
+				st := metrics.Blank(tag, "ms")
+				st.Count, st.NEff, st.Avg = 80, 80, v
+				st.Put("p50", v)
+				o.Summaries[0].Stats = append(o.Summaries[0].Stats, st)
+			}
+			outcomes = append(outcomes, o)
+		}
+		c := Comparison{decide.Aggregate(plan, outcomes).Comparisons[0]}
+		legend := c.levels(c.Rows)
+		for _, r := range c.Rows {
+			low, high, level := r.Shown()
+			if want := fmt.Sprintf("%.4g %%", 100*level); !strings.Contains(legend, want) {
+				t.Fatalf("%q does not say %s", legend, want)
+			}
+			harmless := r.Outcome == decide.Unclear && r.Harmless
+			if r.Outcome == decide.Equivalent && low < -r.Margin || (r.Outcome == decide.Equivalent || harmless) &&
+				high > r.Margin { // of latencies more is harm
+				t.Fatalf("%s is shown with [%g, %g]", remark(r), low, high)
+			}
+			if r.Outcome == decide.Equivalent && r.High > r.Margin {
+				narrower++
+			}
+		}
+	}
+	if narrower == 0 {
+		t.Error("the wider interval never lay beyond the margin")
 	}
 }
 

@@ -40,6 +40,8 @@ type compareRow struct {
 	Low       *float64 `json:"low,omitempty"`
 	High      *float64 `json:"high,omitempty"`
 	Level     float64  `json:"level"`
+	EqualLow  *float64 `json:"equal_low,omitempty"` // of the interval at 0.9, which decides EQUIVALENT and NOT WORSE
+	EqualHigh *float64 `json:"equal_high,omitempty"`
 	P         *float64 `json:"p,omitempty"`
 	Margin    float64  `json:"margin"`
 	Outcome   string   `json:"outcome"`
@@ -80,6 +82,7 @@ func describeRow(r decide.Row) compareRow {
 		Cell: r.Cell, Metric: r.Key.Tag, Stat: r.Key.Stat, Unit: r.Unit, Window: r.Window, Primary: r.Primary,
 		Baseline: metrics.OrNil(r.Base), Candidate: metrics.OrNil(r.Candidate), Change: metrics.OrNil(r.Change),
 		Low: metrics.OrNil(r.Low), High: metrics.OrNil(r.High),
+		EqualLow: metrics.OrNil(r.EqualLow), EqualHigh: metrics.OrNil(r.EqualHigh),
 		Level: r.Level, P: metrics.OrNil(r.P), Margin: r.Margin, Outcome: string(r.Outcome), Beyond: r.BeyondMargin,
 		Harmless: r.Harmless, N: r.N, Values: r.Count, Worth: r.Effective, Detectable: metrics.OrNil(r.Detectable),
 		MustDetect: r.MustDetect, TrialsLow: r.Trials.Least, TrialsHigh: r.Trials.Most, Note: r.Note,
@@ -118,7 +121,8 @@ func (r *compareRow) row() decide.Row {
 		Cell: r.Cell, Key: decide.Key{Tag: r.Metric, Stat: r.Stat}, Header: r.Metric, Unit: r.Unit, Window: r.Window,
 		Primary: r.Primary,
 		Base:    orNaN(r.Baseline), Candidate: orNaN(r.Candidate), Change: orNaN(r.Change), Low: orNaN(r.Low),
-		High: orNaN(r.High), Level: r.Level, P: orNaN(r.P), Margin: r.Margin,
+		High: orNaN(r.High), EqualLow: orNaN(r.EqualLow), EqualHigh: orNaN(r.EqualHigh),
+		Level: r.Level, P: orNaN(r.P), Margin: r.Margin,
 		Outcome: decide.Verdict(r.Outcome), BeyondMargin: r.Beyond, Harmless: r.Harmless, N: r.N, Count: r.Values,
 		Effective: r.Worth, Detectable: orNaN(r.Detectable), MustDetect: r.MustDetect, Note: r.Note,
 		Undecidable: r.Undecidable,

@@ -73,17 +73,19 @@ func change(r decide.Row) string {
 }
 
 // ShownChange is the change of a row as people read it, in hundredths: of a share, which is
-// compared by what is good of the whole, the points by which the share itself changed.
+// compared by what is good of the whole, the points by which the share itself changed. The
+// interval is the one that decided.
 func ShownChange(r decide.Row) (point, low, high float64, unit string) {
+	low, high, _ = r.Shown()
 	m, ok := metrics.Lookup(r.Key.Tag)
 	if !ok || m.Over != metrics.Share || r.Key.Stat != "avg" || m.Full() != 1 || math.IsNaN(r.Base) {
-		return r.Change, r.Low, r.High, " %"
+		return r.Change, low, high, " %"
 	}
 	if m.LargerIsBetter {
-		return r.Base * r.Change, r.Base * r.Low, r.Base * r.High, " points"
+		return r.Base * r.Change, r.Base * low, r.Base * high, " points"
 	}
 	left := r.Base - 1 // less errors is more that is good
-	return left * r.Change, left * r.High, left * r.Low, " points"
+	return left * r.Change, left * high, left * low, " points"
 }
 
 // tooFew reports whether the interval of a change is wider than a factor of ten: it says
@@ -127,7 +129,7 @@ func remark(r decide.Row) string {
 	case r.Harmless && r.Gain():
 		return "better, but under " + margin
 	case r.Harmless:
-		return fmt.Sprintf("not worse (%.0f %% sure)", 100*decide.CompareLevel) // one-sided, which the interval beside it is not
+		return "not worse by over " + margin
 	}
 	return "not decided yet"
 }

@@ -139,7 +139,7 @@ func (r *Report) doubted(lines touched) []string {
 }
 
 // indicative says which percentiles rest on too few requests, and what gives enough: where
-// neighbours are alike, as many more as they are worth less.
+// consecutive requests are similar, as many more as they are worth less.
 func (m *marks) indicative(longer func(requests float64) string, short bool) string {
 	if len(m.small) == 0 {
 		return ""
@@ -179,13 +179,13 @@ func (r *Report) longer(requests float64) string {
 	return try + ", about " + words.Span(time.Duration(all*1e9)) + " in all"
 }
 
-// alike says why so many requests are asked for: neighbours are alike, so that n of them
-// say as much as fewer independent ones; "" where the plain number is asked for.
+// alike says why so many requests are asked for: consecutive ones are similar, so that n of
+// them say as much as fewer independent ones; "" where the plain number is asked for.
 func (s sample) alike(q float64) string {
 	if decide.RequestsFor(q, s.worth, s.sent) <= decide.RequestsFor(q, 0, 0) {
 		return ""
 	}
-	return fmt.Sprintf(" (neighbours are alike: in %s %s say as much as %.0f independent ones)", s.metric,
+	return fmt.Sprintf(" (consecutive requests have similar %s: %s of them say as much as %.0f independent ones)", s.metric,
 		words.Grouped(s.n), max(1, math.Floor(s.worth)))
 }
 

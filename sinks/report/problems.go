@@ -138,12 +138,18 @@ func (r *Report) failedRuns(s *sheet) {
 func listErrors(s *sheet, kinds []verdict.ErrorCount) {
 	for i, e := range kinds {
 		if i == maxErrors {
-			fmt.Fprintf(s, "  %s× of %s\n", words.Whole(total(kinds[i:])), words.Count(len(kinds)-i, "other kind"))
+			fmt.Fprintf(s, "  %s\n", OtherFailures(total(kinds[i:]), len(kinds)-i))
 			break
 		}
 		kind, message := e.Said()
 		s.wrapped(fmt.Sprintf("  %s× %s", words.Whole(e.Count), kind), words.Clip(message, 200))
 	}
+}
+
+// OtherFailures are the failures that are not told one by one: "and 14 more, of 2 other
+// kinds".
+func OtherFailures(requests int64, kinds int) string {
+	return fmt.Sprintf("and %s more, of %s", words.Whole(requests), words.Count(kinds, "other kind"))
 }
 
 func total(kinds []verdict.ErrorCount) (n int64) {

@@ -32,19 +32,19 @@ func (c Comparison) basis() string {
 }
 
 // remarks say what is not shown, how small a change the test finds, and what would
-// decide what is open. hidden are the rows that are left out, and more is where they are.
-func (c Comparison) remarks(hidden []decide.Row, more string, short bool) []string {
+// decide what is open. shown are the rows of the table, hidden those that are left out, and
+// more is where they are.
+func (c Comparison) remarks(shown, hidden []decide.Row, more string, short bool) (out []string) {
 	var first []string
 	if len(hidden) > 0 {
 		first = append(first, words.Count(len(hidden), "more row")+changedAmong(hidden)+" "+more)
 	}
-	if line := c.levels(); line != "" && !short {
+	if line := c.levels(shown); line != "" {
 		first = append(first, line)
 	}
 	if line := c.finds(); line != "" && !short {
 		first = append(first, line)
 	}
-	var out []string
 	if len(first) > 0 {
 		out = append(out, strings.Join(first, " · "))
 	}
@@ -125,21 +125,31 @@ func changedAmong(rows []decide.Row) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// levels are what the intervals of the rows that decide hold; "=" asks for less.
-func (c Comparison) levels() string {
-	for _, r := range c.Primary() {
-		if !math.IsNaN(r.Low) && r.Level > 0 {
-			said := fmt.Sprintf("[ ] %.4g %% interval", 100*r.Level)
-			if c.Compared > 1 {
-				said += fmt.Sprintf(" (%.0f %% over %s)", 100*decide.CompareLevel, c.together())
-			}
-			if slices.ContainsFunc(c.Primary(), func(r decide.Row) bool { return r.Outcome == decide.Equivalent }) {
-				said += fmt.Sprintf(", = by the %.0f %% one", 100*decide.EqualLevel)
-			}
-			return said
+// levels are what the intervals of some rows hold: each row shows the one that decided it.
+func (c Comparison) levels(rows []decide.Row) string {
+	var said []string
+	for _, r := range rows {
+		low, _, level := r.Shown()
+		if math.IsNaN(low) || !(level > 0) {
+			continue
+		}
+		text, of := fmt.Sprintf("%.4g %%", 100*level), ""
+		switch {
+		case level == decide.EqualLevel:
+			of = " where equal or not worse"
+		case !r.Primary:
+			of = " for metrics that do not decide"
+		case c.Compared > 1:
+			of = fmt.Sprintf(" (%.0f %% over %s)", 100*decide.CompareLevel, c.together())
+		}
+		if len(said) == 0 || strings.HasPrefix(said[0], "[ ] "+text) {
+			text = "[ ] " + text + " interval"
+		}
+		if text += of; !slices.Contains(said, text) {
+			said = append(said, text)
 		}
 	}
-	return ""
+	return strings.Join(said, ", ")
 }
 
 // together names the metrics that share the level of the intervals; where several cells or

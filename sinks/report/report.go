@@ -312,9 +312,9 @@ func (r *Report) ordered() []Doubt {
 
 // sentence is the finding with the name of its check and the runs that have it.
 func (d Doubt) sentence(runs int) string {
-	where := d.Check
+	where := "check " + d.Check
 	if d.Runs > 0 && runs > 1 {
-		where += fmt.Sprintf(", %d of %s", d.Runs, words.Count(runs, "run"))
+		where += fmt.Sprintf(", in %d of %s", d.Runs, words.Count(runs, "run"))
 	}
 	return d.Said() + " (" + where + ")"
 }

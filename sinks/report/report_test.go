@@ -77,7 +77,7 @@ func TestReportOnOneRun(t *testing.T) {
 	if err := r.WriteConsole(&b); err != nil {
 		t.Fatal(err)
 	}
-	want := `DEGRADED  10 of 1000 requests failed: http_503: busy (errors)
+	want := `DEGRADED  10 of 1000 requests failed: http_503: busy (check errors)
   try look
   990 of 1,000 succeeded in 27.0 s, enough for p50 and p90; uncertain: p99; try
   --benchmark-duration 57 for a certain p99
@@ -108,7 +108,7 @@ open             results/demo/
 }
 
 // Between AIPerf's tables and the screen a line says what each is of; the reason for many
-// requests names the metric whose neighbours are alike.
+// requests names the metric in which consecutive ones are similar.
 func TestWhatTheFiguresAreOf(t *testing.T) {
 	t.Parallel()
 	r := &Report{
@@ -123,7 +123,7 @@ func TestWhatTheFiguresAreOf(t *testing.T) {
 		t.Error(got)
 	}
 	var b strings.Builder
-	if err := r.WriteConsole(&b); err != nil || !strings.Contains(oneSpace(b.String()), "(neighbours are alike: in TTFT 200 say as much as 37 independent ones)") {
+	if err := r.WriteConsole(&b); err != nil || !strings.Contains(oneSpace(b.String()), "(consecutive requests have similar TTFT: 200 of them say as much as 37 independent ones)") {
 		t.Errorf("%v:\n%s", err, &b)
 	}
 	r.Steady = r.Full
@@ -360,7 +360,7 @@ func TestErrorsAddUp(t *testing.T) {
   40× http_503: busy
   12× timeout, such as: 12 s
   6× connection refused: no
-  3× of 2 other kinds
+  and 3 more, of 2 other kinds
 Cut off          4 of 576 sent, by the end of the phase
 Failed runs      1 of 20; in no average
   concurrency 4, trial 3 (run 2 of 4 in it): cannot reach http://h: refused

@@ -10,6 +10,7 @@ import (
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/search"
 )
 
@@ -187,10 +188,17 @@ func (r *Report) searchLimits() string {
 	return strings.Join(append(parts, s.Also...), ", ")
 }
 
+// adjacent reports whether no load lies between the two ends of the bracket.
+func (r *Report) adjacent() bool {
+	a := r.Search
+	return a.Holds != nil && a.Fails != nil && sweep.AxisNamed(r.Plan.Searched().Name).Whole &&
+		math.Abs(a.Fails.Load-a.Holds.Load) <= 1
+}
+
 // searchPrice is what a narrower bracket costs, where there is a wide one.
 func (r *Report) searchPrice() string {
 	a := r.Search
-	if a.Holds == nil || a.Fails == nil || a.Outcome != search.Wide && a.Outcome != search.Spent {
+	if a.Holds == nil || a.Fails == nil || r.adjacent() || a.Outcome != search.Wide && a.Outcome != search.Spent {
 		return ""
 	}
 	wide := fmt.Sprintf("the bracket is %s wide", words.Percent(a.Fails.Load/a.Holds.Load-1))
@@ -200,12 +208,20 @@ func (r *Report) searchPrice() string {
 	return wide + ": half of it takes about 4 times as many requests a run"
 }
 
-// resume says what --resume does about a plan that ended early.
+// mostProbes is how many a search may be given.
+const mostProbes = 1000
+
+// resume says what to type to go on with a plan that ended early.
 func (r *Report) resume() string {
-	if r.Search != nil && r.Search.Outcome == search.Spent {
-		return "--resume with a larger search.budget goes on"
+	if r.Search == nil || r.Search.Outcome != search.Spent {
+		return "the same command with --resume measures the rest"
 	}
-	return "--resume measures the rest"
+	b := r.Plan.Experiment.Search.Budget
+	larger := fmt.Sprintf("probes=%d", min(2*b.Probes, mostProbes))
+	if b.Time != nil && len(r.Search.Runs) < b.Probes {
+		larger = fmt.Sprintf("time=%g", 2*float64(*b.Time))
+	}
+	return "the same command with --resume --set search.budget." + larger + " goes on"
 }
 
 // mostLoads is how many loads the table has room for: those next to the limit.
@@ -219,7 +235,7 @@ func (r *Report) probes(s *sheet) {
 	}
 	s.line("")
 	g := grid{head: []string{
-		r.Plan.Searched().Name, "runs", "good %", "95 % interval", "requests", "req/s", "mean ms",
+		r.Plan.Searched().Name, "runs", "good %", "95 % interval", "requests", "req/s", "latency ms",
 		"",
 	}, left: 0}
 	loads := r.nearLimit()

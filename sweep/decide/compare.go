@@ -108,6 +108,7 @@ type Row struct {
 	LargerIsBetter           bool
 	Base, Candidate          float64 // points of both arms, NaN where there is none
 	Change, Low, High, Level float64 // candidate/baseline − 1 with its interval; NaN where there is none
+	EqualLow, EqualHigh      float64 // the interval of Change at EqualLevel; NaN where there is none
 	P                        float64 // two-sided, of no difference
 	Margin                   float64
 	Outcome                  Verdict
@@ -443,7 +444,7 @@ func (d *duel) nothing(t Terms) Row {
 	r := Row{
 		Cell: d.label, Primary: true, Key: Key{metrics.RequestThroughput, "avg"}, Header: "Usable runs",
 		Base: float64(len(d.base.runs)), Candidate: float64(len(d.candidate.runs)), Change: nan, Low: nan, High: nan,
-		P: nan, Margin: marginOf(Key{}, t), Outcome: Unclear, Detectable: nan,
+		EqualLow: nan, EqualHigh: nan, P: nan, Margin: marginOf(Key{}, t), Outcome: Unclear, Detectable: nan,
 	}
 	switch {
 	case len(d.base.runs) > 0:
@@ -541,12 +542,22 @@ func (c *Comparison) together(pairs []*duel) {
 
 func squared(x float64) float64 { return x * x }
 
+// Shown is the interval of the change that decided the outcome, and its level: where a
+// change beyond the margin is ruled out, that of the one-sided tests, which is narrower.
+func (r Row) Shown() (low, high, level float64) {
+	if byEqual := r.Outcome == Equivalent || r.Outcome == Unclear && r.Harmless; byEqual && !math.IsNaN(r.EqualLow) {
+		return r.EqualLow, r.EqualHigh, EqualLevel
+	}
+	return r.Low, r.High, r.Level
+}
+
 // describe is a row with what is known of its metric.
 func (d *duel) describe(k Key, t Terms) Row {
 	nan := math.NaN()
 	r := Row{
 		Cell: d.label, Key: k, Header: k.Tag, Window: d.window, Base: nan, Candidate: nan, Change: nan, Low: nan,
-		High: nan, P: nan, Margin: marginOf(k, t), Outcome: Unclear, Detectable: nan, MustDetect: t.mustDetect(k),
+		High: nan, EqualLow: nan, EqualHigh: nan,
+		P: nan, Margin: marginOf(k, t), Outcome: Unclear, Detectable: nan, MustDetect: t.mustDetect(k),
 		judged: d.judged,
 	}
 	if m, ok := metrics.Lookup(k.Tag); ok {

@@ -169,7 +169,8 @@ func (r *Row) bound() {
 		base = m.Full() - base
 	}
 	if base > 0 {
-		r.High = min(r.High, max(m.Full()/base-1, r.Change))
+		most := max(m.Full()/base-1, r.Change)
+		r.High, r.EqualHigh = min(r.High, most), min(r.EqualHigh, most)
 	}
 }
 
@@ -344,6 +345,8 @@ func (r *Row) judge(diff stats.Difference, level float64) {
 	}
 	low, high := diff.Interval(level)
 	r.Low, r.High, r.P = math.Expm1(low), math.Expm1(high), diff.P()
+	from, to := diff.Interval(EqualLevel)
+	r.EqualLow, r.EqualHigh = math.Expm1(from), math.Expm1(to)
 	good := turned(r.Key)
 	harm := diff
 	harm.Mean *= -good

@@ -17,6 +17,7 @@ import (
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/sinks/report"
 	"aiperf.dev/aiperf/sinks/report/chart"
 )
 
@@ -217,7 +218,7 @@ func failures(list []failed, total int) string {
 			for _, k := range kinds[i:] {
 				rest += k.Count
 			}
-			said = append(said, words.Whole(int64(rest))+" × of "+words.Count(len(kinds)-i, "other kind"))
+			said = append(said, report.OtherFailures(int64(rest), len(kinds)-i))
 			break
 		}
 		text := words.Whole(int64(k.Count)) + " × " + k.Kind

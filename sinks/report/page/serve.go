@@ -190,12 +190,13 @@ func drawn(d *chart.Data, c report.Comparison) {
 			name = c.Candidate
 		}
 		change, low, high, unit := report.ShownChange(r) // of errors in points, more of them to the right
+		_, _, level := r.Shown()
 		x := chart.Change{
 			Metric: cmp.Or(metrics.Series(r.Key.Tag, r.Key.Stat), r.Header), Name: words.Line(name),
 			Value: change, Low: low, High: high, Margin: r.Margin, Points: unit == " points",
 			LargerIsBetter: r.LargerIsBetter, Decided: true, Better: r.Outcome == decide.Better,
 			Worse: r.Outcome == decide.Worse, Hollow: r.Few(),
-			Title: fmt.Sprintf(", %.3g %% interval: %s", 100*r.Level, r.Outcome),
+			Title: fmt.Sprintf(", %.3g %% interval: %s", 100*level, r.Outcome),
 		}
 		d.Decided = append(d.Decided, x)
 	}
