@@ -60,6 +60,31 @@ func TestInterruptedBeforeTheFirstRun(t *testing.T) {
 	}
 }
 
+// A plan whose only run was cut short has no figures, and no verdict on them; one that has a
+// whole run has both, and so has the only run of a plan, which shows what it has.
+func TestVerdictOfAPlanThatWasInterrupted(t *testing.T) {
+	t.Parallel()
+	whole := decide.Outcome{Run: sweep.Run{ID: "a"}, Sent: 8, OK: 8}
+	cut := decide.Outcome{Run: sweep.Run{ID: "b"}, Sent: 8, OK: 8, Interrupted: true, Err: "interrupted after 8 requests"}
+	for _, c := range []struct {
+		runs []decide.Outcome
+		want verdict.Verdict
+	}{
+		{nil, validity.Failed},
+		{[]decide.Outcome{cut}, validity.Failed},
+		{[]decide.Outcome{whole, cut}, verdict.Valid},
+		{[]decide.Outcome{whole}, verdict.Valid},
+	} {
+		res := Result{
+			Verdict: verdict.Valid, Outcomes: c.runs, Interrupted: true,
+			Reports: map[string]*RunReport{"a": {}, "b": {}},
+		}
+		if got := res.said(); got != c.want {
+			t.Errorf("%d runs: %s, want %s", len(c.runs), got, c.want)
+		}
+	}
+}
+
 // A mistake that shows only when a file is read to its end is still one of the input: nothing
 // was sent.
 func TestMistakeFarIntoAFile(t *testing.T) {

@@ -293,14 +293,24 @@ func sentinelLatency(o *decide.Outcome) (verdict.Median, bool) {
 }
 
 // said is the verdict that people and files read: of a plan of which nothing was
-// measured, because no request was sent or all of them failed, that it failed.
-// The others are words on numbers, and there is none.
+// measured, because no request was sent, all of them failed, or its only run was cut
+// short, that it failed. The others are words on numbers, and there is none.
 func (res *Result) said() verdict.Verdict {
-	if res.NothingMeasured() != nil || res.Interrupted && res.sent() == 0 || len(res.Outcomes) > 0 && !res.Measured() ||
-		res.allBroken() {
+	if res.NothingMeasured() != nil || res.Interrupted && !res.hasFigures() ||
+		len(res.Outcomes) > 0 && !res.Measured() || res.allBroken() {
 		return validity.Failed
 	}
 	return res.Verdict
+}
+
+// hasFigures reports whether the table has any: a run that was cut short gives none.
+func (res *Result) hasFigures() bool {
+	for _, o := range res.Outcomes {
+		if o.Sent > 0 && !o.Interrupted {
+			return true
+		}
+	}
+	return false
 }
 
 // allBroken reports whether no run of the plan is a measurement of its server.
@@ -311,14 +321,6 @@ func (res *Result) allBroken() bool {
 		}
 	}
 	return len(res.Outcomes) > 0
-}
-
-// sent counts the requests that were measured, good or not.
-func (res *Result) sent() (n int64) {
-	for _, o := range res.Outcomes {
-		n += o.Sent
-	}
-	return n
 }
 
 // partial reports whether a later --resume has something to do.

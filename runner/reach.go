@@ -26,9 +26,11 @@ import (
 // made for it. A cell needs all of its servers. When every cell lacks one the plan
 // is not begun: its directory keeps its name for the attempt that works. Of
 // several cells one may have a server that is down; it fails, and the others are
-// measured. A server that a flip brings up is not expected yet.
+// measured. A comparison takes all of its servers, since one side alone decides
+// nothing. A server that a flip brings up is not expected yet.
 func reach(ctx context.Context, plan *sweep.Plan) error {
 	tried := map[string]error{}
+	all := plan.Experiment.Compare != nil
 	var first error
 	for _, c := range unflipped(plan) {
 		b := &c.Resolved.Benchmark
@@ -41,7 +43,7 @@ func reach(ctx context.Context, plan *sweep.Plan) error {
 			}
 			lacks = cmp.Or(lacks, err)
 		}
-		if lacks == nil || ctx.Err() != nil {
+		if lacks == nil && !all || ctx.Err() != nil {
 			return nil
 		}
 		first = cmp.Or(first, lacks)

@@ -133,6 +133,19 @@ func takesWhole(def cue.Value) bool {
 	return slices.ContainsFunc(arms(def), func(a cue.Value) bool { return a.IncompleteKind() == cue.IntKind })
 }
 
+// asTyped is how whoever made n would give its field: by a flag, where a flag made n and
+// the field has one.
+func asTyped(n *source.Node, path, name string) string {
+	if n.Origin.Source == source.ByFlag {
+		for _, o := range flags.Options() {
+			if o.Path == path {
+				return "--" + o.Names[0]
+			}
+		}
+	}
+	return name
+}
+
 // notOneOf refuses a word and says which can be used.
 func (d *diagnosis) notOneOf(n *source.Node, path string, words []string) {
 	l := d.index.At(path)
@@ -187,7 +200,7 @@ func (d *diagnosis) fields(fit []cue.Value, n *source.Node, path string) {
 			}
 			known[name] = it.Value()
 			if len(fit) == 1 && it.Selector().ConstraintType() == cue.RequiredConstraint && n.Get(name) == nil {
-				d.add(n, source.Join(path, name), "required", "add "+name).Missing = true
+				d.add(n, source.Join(path, name), "required", "add "+asTyped(n, source.Join(path, name), name)).Missing = true
 			}
 		}
 		if any := def.LookupPath(cue.MakePath(cue.AnyString)); any.Exists() {

@@ -81,13 +81,21 @@ func (d *draft) checkEnvelope(root *source.Node) (map[string]json.RawMessage, Er
 // mostRunsByFlag is what AIPerf's flag takes.
 const mostRunsByFlag = 10
 
+// TrialsOption is what to type for n trials of each cell: AIPerf's flag as far as it goes.
+func TrialsOption(n int) string {
+	if n > mostRunsByFlag {
+		return fmt.Sprintf("--set multi_run.num_runs=%d", n)
+	}
+	return fmt.Sprintf("--num-profile-runs %d", n)
+}
+
 // tooManyRuns refuses more trials by the flag than AIPerf takes there.
 func tooManyRuns(n *source.Node, runs int) Errors {
 	if n == nil || n.Origin.Source != source.ByFlag || runs <= mostRunsByFlag {
 		return nil
 	}
 	return source.Mistake(n.Origin, "multi_run.num_runs", fmt.Sprintf("must be at most %d, got %d", mostRunsByFlag,
-		runs), fmt.Sprintf("--set multi_run.num_runs=%d, or in a file: up to 1,000", runs))
+		runs), TrialsOption(runs)+", or in a file: up to 1,000")
 }
 
 // ruledByAIPerf are the settings of AIPerf's about seeds and warmup that are

@@ -223,8 +223,12 @@ func (p Plan) same(dir string) error {
 			versionOf(dir)+", or run it in another --artifact-dir")
 	}
 	if changed := p.Changed(old); len(changed) > 0 {
-		return refusal(dir, "this plan is not the one that was started here", "run it in another --artifact-dir",
-			changed...)
+		hint := "run it in another --artifact-dir"
+		if len(changed) == 1 && strings.HasPrefix(changed[0], "trials: ") {
+			hint = "run all of them in another --artifact-dir: " +
+				"trials added after a look at the results find differences by chance too often"
+		}
+		return refusal(dir, "this plan is not the one that was started here", hint, changed...)
 	}
 	return nil
 }

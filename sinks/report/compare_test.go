@@ -122,7 +122,7 @@ func TestComparisonOnTheConsole(t *testing.T) {
 smallest change this test finds (80 % power): 2 % (ITL p50) to 15 % (out tok/s)
 goodput worse: a side is 0 or has no end, so that only the direction counts
 to decide the ?: if nothing changed, 12 to 35 trials of each system would show
-it (--num-profile-runs 35)
+it (--set multi_run.num_runs=35)
 only in the candidate: concurrency 8
 `
 	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(b.String(), "\n")); diff != "" {

@@ -43,6 +43,9 @@ func value(r decide.Row, v float64) string {
 	if math.IsInf(v, 1) {
 		return endlessMark
 	}
+	if r.NoRuns() {
+		return words.Whole(int(v))
+	}
 	return words.Number(v)
 }
 

@@ -98,6 +98,9 @@ func (c Comparison) size(carries func(decide.Row) bool) string {
 		return ""
 	}
 	most := slices.MaxFunc(rows, func(a, b decide.Row) int { return cmp.Compare(inMargins(a), inMargins(b)) })
+	if most.NoRuns() {
+		return ": " + most.Note
+	}
 	return ": " + saidName([]decide.Row{most}) + " " + extent([]decide.Row{most}, most.Outcome)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
@@ -59,7 +60,7 @@ func (c Comparison) remarks(shown, hidden []decide.Row, more string, short bool)
 		out = []string{strings.Join(out, " · ")}
 	}
 	if n := c.trialsIfEqual(); n.Known() {
-		out = append(out, fmt.Sprintf("to decide the ?: if nothing changed, %s of each system would show it (--num-profile-runs %d)", n, n.Most))
+		out = append(out, fmt.Sprintf("to decide the ?: if nothing changed, %s of each system would show it (%s)", n, schema.TrialsOption(n.Most)))
 	}
 	if line := c.few(more == ""); line != "" {
 		out = append(out, line)
@@ -81,7 +82,9 @@ func (c Comparison) remarks(shown, hidden []decide.Row, more string, short bool)
 // it and the same remark.
 func (c Comparison) notes() iter.Seq2[string, []decide.Row] {
 	return func(yield func(string, []decide.Row) bool) {
-		rows := slices.DeleteFunc(slices.Clone(c.Primary()), func(r decide.Row) bool { return r.Note == "" })
+		rows := slices.DeleteFunc(slices.Clone(c.Primary()), func(r decide.Row) bool {
+			return r.Note == "" || r.NoRuns() && !c.severalCells() && r.Outcome == decide.Worse // the headline says it
+		})
 		for len(rows) > 0 {
 			first := rows[0]
 			same := func(r decide.Row) bool { return r.Note == first.Note && remark(r) == remark(first) }

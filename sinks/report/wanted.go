@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
@@ -45,7 +46,7 @@ func (r *Report) WantedSentence() string {
 	said := ""
 	switch {
 	case len(few) > 0:
-		said = fmt.Sprintf("to decide %s: --num-profile-runs %d", listed(few), most.trials)
+		said = fmt.Sprintf("to decide %s: %s", listed(few), schema.TrialsOption(most.trials))
 		if most.requests > 0 {
 			said += fmt.Sprintf(" (99 %% takes %s a cell)", words.Count(most.requests, "request"))
 		}

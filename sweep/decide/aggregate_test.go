@@ -667,10 +667,10 @@ func TestGates(t *testing.T) {
 	}{
 		{"time_to_first_token.p99 < 60", "held held held missed", "45.0 [44.9, 45.1]", ""},
 		{"time_to_first_token.p99 < 45", "held held held? missed", "45.0 [44.9, 45.1]", "too close to the limit to say how many trials decide it"},
-		{"time_to_first_token.p99 < 45.01", "held held held? missed", "45.0 [44.9, 45.1]", "102 to 729 trials decide it: --num-profile-runs 729"},
+		{"time_to_first_token.p99 < 45.01", "held held held? missed", "45.0 [44.9, 45.1]", "102 to 729 trials decide it: --set multi_run.num_runs=729"},
 		{"error_rate == 0", "held held held held", "0 [0, 0.00735]", "as observed; true rate at most 0.735 %"},
 		{"error_rate < 0.1", "held held held held", "0 [0, 0.00735]", ""},
-		{"error_rate < 0.001", "held? held? held? held?", "0 [0, 0.00735]", "at least 37 trials decide it: --num-profile-runs 37"},
+		{"error_rate < 0.001", "held? held? held? held?", "0 [0, 0.00735]", "at least 37 trials decide it: --set multi_run.num_runs=37"},
 		{"error_request_count == 0", "held held held held", "0 [0, 0.738]", "as observed, by value"},
 		{"concurrency < 4 || output_token_throughput > 390", "held held missed held", "370 [369, 371]", ""},
 		{"time_to_first_token.p99 < 40 + 2*concurrency && output_token_throughput/concurrency > 60", "held held held missed", "45.0 [44.9, 45.1], 370 [369, 371]", ""},

@@ -127,6 +127,12 @@ type Row struct {
 	judged string // the percentile that both arms are judged by
 }
 
+// inRuns is the unit of the only row of a cell in which one side has no usable run.
+const inRuns = "runs"
+
+// NoRuns reports whether a row counts usable runs, since one side has none; its Note says why.
+func (r Row) NoRuns() bool { return r.Unit == inRuns }
+
 // Compare compares the cells that both arms have. An error says what makes the
 // arms incomparable.
 func Compare(baseline, candidate Arm, t Terms) (*Comparison, error) {
@@ -442,7 +448,7 @@ func (d *duel) rows(c *Comparison) []Row {
 func (d *duel) nothing(t Terms) Row {
 	nan := math.NaN()
 	r := Row{
-		Cell: d.label, Primary: true, Key: Key{metrics.RequestThroughput, "avg"}, Header: "Usable runs",
+		Cell: d.label, Primary: true, Key: Key{metrics.RequestThroughput, "avg"}, Header: "Usable runs", Unit: inRuns,
 		Base: float64(len(d.base.runs)), Candidate: float64(len(d.candidate.runs)), Change: nan, Low: nan, High: nan,
 		EqualLow: nan, EqualHigh: nan, P: nan, Margin: marginOf(Key{}, t), Outcome: Unclear, Detectable: nan,
 	}

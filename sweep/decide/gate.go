@@ -10,6 +10,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -20,7 +21,7 @@ type GateOutcome struct {
 	Held  bool   // what follows for the exit code: the state, or by the policy where it is UNDECIDED
 	Text  string // "140 [131, 149]" per statistic; what was missing otherwise
 	// "as observed, by value",
-	// "9 to 30 trials decide it: --num-profile-runs 30", "upper bound 8.8 %"; "" if there is none
+	// "9 to 30 trials decide it: --set multi_run.num_runs=30", "upper bound 8.8 %"; "" if there is none
 	Note string
 
 	Trials      Trials // how many decide it, of one that is UNDECIDED
@@ -318,7 +319,7 @@ func (e evidence) wouldSettle(trials int) (Trials, string) {
 		if kind := kindOf(e.gate.refs[i]); (kind == metrics.Share || kind == metrics.Events) &&
 			(x.Mean == x.Low || x.Mean == x.High) {
 			n := int(math.Ceil(float64(trials) / lo))
-			return Trials{n, n}, fmt.Sprintf("at least %d trials decide it: --num-profile-runs %d", n, n)
+			return Trials{n, n}, fmt.Sprintf("at least %d trials decide it: %s", n, schema.TrialsOption(n))
 		}
 	}
 	settled := trialsBetween(1, float64(trials-1), trials, func(sd float64) (int, bool) {
@@ -332,5 +333,5 @@ func (e evidence) wouldSettle(trials int) (Trials, string) {
 	if !settled.Known() {
 		return settled, "too close to the limit to say how many trials decide it"
 	}
-	return settled, fmt.Sprintf("%s decide it: --num-profile-runs %d", settled, settled.Most)
+	return settled, fmt.Sprintf("%s decide it: %s", settled, schema.TrialsOption(settled.Most))
 }
