@@ -190,7 +190,8 @@ func (r *runner) theirs(m *measured, rep *RunReport) (*aiperf.Writer, error) {
 	sayOfSlices(a, rep)
 	p := r.profile(m.run, rep)
 	p.Span = m.Span
-	if a.Trace && p.Records {
+	http := r.opt.Driver == nil || r.opt.Driver.Network() // not in virtual time
+	if a.Trace && p.Records && http {
 		p.Trace = filepath.Join(p.Dir, aiperf.TraceName)
 	}
 	return aiperf.NewWriter(p)

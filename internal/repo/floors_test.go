@@ -30,7 +30,7 @@ internal/alarm:
 internal/decimal:
 internal/diag:
 internal/diagnose: internal/diag internal/metrics internal/resultdir internal/telemetry internal/validity internal/words schema sinks sweep
-internal/diagnose/prove: internal/diag internal/metrics internal/resultdir internal/secret internal/stats internal/words sinks sweep sweep/decide
+internal/diagnose/prove: internal/diag internal/metrics internal/resultdir internal/secret internal/stats internal/validity internal/words sinks sweep sweep/decide
 internal/docgen: *
 internal/faults: *
 internal/faultserver:

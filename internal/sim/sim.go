@@ -36,6 +36,11 @@ func RunPaced(text, dir string, pace func(url string, run int) float64) (*Outcom
 	return runText(text, dir, &Worlds{Pace: pace})
 }
 
+// RunUnlogged is RunPaced without the servers' logs, which take a quarter of the time.
+func RunUnlogged(text, dir string, pace func(url string, run int) float64) (*Outcome, error) {
+	return runText(text, dir, &Worlds{Pace: pace, unlogged: true})
+}
+
 func runText(text, dir string, worlds *Worlds) (*Outcome, error) {
 	file := filepath.Join(dir, fileName)
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
@@ -58,9 +63,11 @@ func runFile(file, dir string, worlds *Worlds, set ...schema.Assignment) (*Outco
 		return nil, err
 	}
 	logs := map[string]*bytes.Buffer{}
-	worlds.Log = func(url string) *bytes.Buffer {
-		logs[url] = &bytes.Buffer{}
-		return logs[url]
+	if !worlds.unlogged {
+		worlds.Log = func(url string) *bytes.Buffer {
+			logs[url] = &bytes.Buffer{}
+			return logs[url]
+		}
 	}
 	var driver onerun.Driver = onerun.Simulated{World: worlds.Open}
 	if worlds.Scrape {

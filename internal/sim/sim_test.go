@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"math"
@@ -286,5 +287,27 @@ func TestSameServer(t *testing.T) {
 				t.Errorf("of %d plans %d are not VALID", a.plans, a.doubted)
 			}
 		})
+	}
+}
+
+// Nothing is sent over HTTP in virtual time: a trace that is asked for is left out.
+func TestTraceInVirtualTime(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, err := Run(`benchmark:
+  models: demo
+  endpoint: {url: "mock:?ttft=1ms"}
+  datasets: [{name: main, type: synthetic, prompts: {isl: 16, osl: 4}}]
+  phases: [{name: profiling, type: concurrency, concurrency: 1, requests: 5}]
+  tokenizer: {name: builtin}
+  artifacts: {aiperf: true, trace: true}
+random_seed: 1
+allow_invalid: true
+`, dir); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := os.ReadFile(filepath.Join(dir, "results", "profile_export.jsonl"))
+	if err != nil || bytes.Count(lines, []byte("\n")) != 5 || bytes.Contains(lines, []byte("trace_data")) {
+		t.Errorf("%v: %s", err, lines)
 	}
 }

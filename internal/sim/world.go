@@ -49,6 +49,8 @@ type Worlds struct {
 	Garble func(page []byte) []byte
 	tell   func(telemetry.Sample)
 
+	unlogged bool // nobody reads what the servers log
+
 	runs    int   // so far
 	at      int64 // ns since the plan began, at the start of the run in progress
 	run     *world

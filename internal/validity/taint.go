@@ -116,10 +116,13 @@ func ParseTaint(s string) Taint {
 // metric and statistic ("inter_token_latency.p90").
 type Taints map[string]Taint
 
-// Add notes that a check touches something, unless something as bad does: a backlog
-// gives way, since over the trials it may be none.
+// Add notes that a check touches something, unless something as bad does. A backlog gives
+// way, since over the trials it may be none, and so do checks whose doubts do not count
+// for one who measures what they are about.
 func (t Taints) Add(what, check string, level Level) {
-	if was := t[what]; level.Worse(was.Level) || level == was.Level && was.Check == Backlog {
+	was := t[what]
+	yields := slices.Contains([]string{Backlog, OSLHonoured, Errors}, was.Check)
+	if level.Worse(was.Level) || level == was.Level && yields {
 		t[what] = Taint{Check: check, Level: level}
 	}
 }
@@ -149,6 +152,12 @@ func (t Taints) Metric(metric string) Taint {
 // with. Over trials their mean decides, so what single runs say of it is read
 // beside the mean.
 const Backlog = "backlog"
+
+// OSLHonoured is the check that says that answers have another length than was asked for.
+const OSLHonoured = "osl_honoured"
+
+// Errors is the check that says that requests failed.
+const Errors = "errors"
 
 // Lateness is the check that says that requests went late through the client: what
 // misses a limit then may have kept it.

@@ -19,7 +19,7 @@ import (
 // asked. They never make a run INVALID: its numbers are right, of another thing.
 var workloads = []Check{
 	{
-		ID: "errors", Limits: "DEGRADED above 0.001",
+		ID: validity.Errors, Limits: "DEGRADED above 0.001",
 		Try:  "the server's log; the table requests has each error_message",
 		Kind: Workload, Unit: "ratio", Touches: []string{answers}, Reads: "how requests ended",
 		Doc:  "share of requests that failed at the server",
@@ -56,7 +56,7 @@ var workloads = []Check{
 		Read: tokens,
 	},
 	{
-		ID: "osl_honoured", Limits: "DEGRADED above 0.05",
+		ID: validity.OSLHonoured, Limits: "DEGRADED above 0.05",
 		Try:  "make the server ignore its end token: extra: {ignore_eos: true}, or min_tokens",
 		Kind: Workload, Unit: "ratio", Touches: append(tokenCounts, wholeAnswer...),
 		Reads: "the server's own counts of output tokens",

@@ -173,11 +173,19 @@ func (b *Base) text(trials int, warmup, length, latency time.Duration) ([]byte, 
 		},
 	}
 	n := func(v float64) int { return max(1, int(math.Round(v))) }
-	as := object{"load": n(b.Users), "isl": n(b.ISL), "isl_spread": isl, "osl": n(b.OSL), "osl_spread": osl}
+	shorter, prefix := object{"isl_spread": isl / 2}, 0.0
+	as := object{"load": n(b.Users), "isl_spread": isl, "osl": n(b.OSL), "osl_spread": osl}
+	for name, length := range prefixes(data) { // part of a prompt's length, and as much of it is cut off
+		as[name], shorter[name] = n(length), n(length/2)
+		data["prefix_prompts"].(object)[name] = "{{ " + name + " }}"
+		prefix += length
+	}
+	as["isl"] = n(b.ISL - prefix)
+	shorter["isl"] = n((b.ISL - prefix) / 2)
 	runs := []any{object{"name": unchanged}}
 	for i, less := range []object{
 		{"load": n(b.Users / 4)},
-		{"isl": n(b.ISL / 2), "isl_spread": isl / 2},
+		shorter,
 		{"osl": n(b.OSL / 2), "osl_spread": osl / 2},
 	} {
 		runs = append(runs, object{"name": Changes()[i].Name, "variables": less})
@@ -205,6 +213,18 @@ func dataset(benchmark object) (data object, made bool) {
 		}
 	}
 	return object{"name": "main", "type": "synthetic", "prompts": object{}}, true
+}
+
+// prefixes are the lengths of what prompts share, by their names.
+func prefixes(data object) map[string]float64 {
+	shared, _ := data["prefix_prompts"].(object)
+	out := map[string]float64{}
+	for _, name := range []string{"length", "shared_system_length", "user_context_length"} {
+		if v, ok := shared[name].(float64); ok && v >= 1 {
+			out[name] = v
+		}
+	}
+	return out
 }
 
 // spread is the standard deviation of a length.

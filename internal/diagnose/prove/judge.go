@@ -3,12 +3,14 @@ package prove
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
@@ -59,6 +61,9 @@ const failedLimit = 0.05
 
 // fewestDose is how much less there must be of what a change lessens.
 const fewestDose = 0.75
+
+// otherAnswers is by how much answers may become longer or shorter by a change that is not about them.
+const otherAnswers = 0.05
 
 // Judge says which cause explains what the runs of the experiment gave.
 func Judge(r *decide.Results, outcomes []decide.Outcome) *Proof {
@@ -123,6 +128,11 @@ func (ch Change) measured(base, cell *decide.CellResult) dose {
 	case !(to < fewestDose*from):
 		return dose{math.NaN(), fmt.Sprintf("fewer or shorter %s were asked for, and there were %.3g where there had been %.3g", ch.kind, to, from)}
 	}
+	if answers := avg(metrics.OutputSequenceLength); ch.dose != answers {
+		if was, is := mean(base, answers), mean(cell, answers); !(math.Abs(is/was-1) <= otherAnswers) {
+			return dose{math.NaN(), fmt.Sprintf("answers had %.3g tokens where they had had %.3g", is, was)}
+		}
+	}
 	return dose{math.Log(to / from), ""}
 }
 
@@ -132,6 +142,8 @@ func compared(outcomes []decide.Outcome) map[string][]decide.Row {
 		cell := decide.ArmCell{Label: "load", Closed: true}
 		for _, o := range outcomes {
 			if o.Run.Cell.Short() == name {
+				o.Taints = maps.Clone(o.Taints)
+				maps.DeleteFunc(o.Taints, func(_ string, t validity.Taint) bool { return accepted(t) })
 				cell.Runs = append(cell.Runs, o)
 			}
 		}
@@ -148,6 +160,12 @@ func compared(outcomes []decide.Outcome) map[string][]decide.Row {
 		}
 	}
 	return out
+}
+
+// accepted reports whether a doubt is none here: how long answers are is measured, and more
+// than a few failures were refused before.
+func accepted(t validity.Taint) bool {
+	return t.Level == validity.Doubtful && (t.Check == validity.OSLHonoured || t.Check == validity.Errors)
 }
 
 // seen makes an effect of a row: the interval of the time's change, and that of its exponent.

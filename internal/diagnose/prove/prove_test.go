@@ -88,6 +88,40 @@ func TestExperimentFitsBudget(t *testing.T) {
 	}
 }
 
+// Prompts that share a prefix are as long in the experiment as they were, and the half of
+// them has half the prefix.
+func TestPrefixIsPartOfThePrompt(t *testing.T) {
+	t.Parallel()
+	b := prove.Base{Users: 8, ISL: 300, OSL: 16, Latency: 40, Rate: 200, Streams: true, Benchmark: json.RawMessage(
+		`{"models": {"items": [{"name": "demo"}]}, "endpoint": {"urls": ["mock:"], "type": "chat"}, "datasets": [{"type": "synthetic",
+		"prompts": {"isl": {"mean": 100}, "osl": {"mean": 16}}, "prefix_prompts": {"pool_size": 2, "length": 200}}]}`)}
+	x, err := b.Experiment(time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "prove.json")
+	if err := os.WriteFile(file, x.Text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := schema.Load(schema.Source{File: file, Command: "run", Tags: metrics.Tags()})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, x.Text)
+	}
+	plan, err := sweep.Expand(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range plan.Cells {
+		of, want := c.Resolved.Benchmark.Datasets[0], [2]float64{100, 200}
+		if c.Short() == "half the prompt" {
+			want = [2]float64{50, 100}
+		}
+		if got := [2]float64{*of.Prompts.ISL.Mean, float64(of.Prefix.Length)}; got != want {
+			t.Errorf("%s: %v tokens and a prefix of %v, want %v", c.Short(), got[0], got[1], want)
+		}
+	}
+}
+
 // What no experiment can be made of is refused in one line.
 func TestReadRefuses(t *testing.T) {
 	t.Parallel()
