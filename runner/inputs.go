@@ -53,6 +53,7 @@ func Inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 			c.template(b)
 			c.endpoint(b)
 			c.questions(b)
+			c.plugins(b)
 		}
 		c.certificates(&b.Endpoint)
 		for _, u := range b.Endpoint.URLs {
@@ -486,6 +487,11 @@ func sources(plan *sweep.Plan, experiment string) map[string]string {
 		for _, d := range c.Resolved.Benchmark.Datasets {
 			if _, known := out[d.Path]; d.Path != "" && !known {
 				out[d.Path] = resultdir.DigestBelow(Beside(experiment, d.Path))
+			}
+		}
+		for _, p := range c.Resolved.Benchmark.Plugins() {
+			if name := pluginSource(p); out[name] == "" {
+				out[name] = sealOf(Beside(experiment, p.Folder))
 			}
 		}
 	}

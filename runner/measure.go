@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"aiperf.dev/aiperf/internal/plugin"
 	"aiperf.dev/aiperf/internal/seed"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/runner/onerun"
@@ -52,6 +53,14 @@ func (r *runner) measure(issue, hard context.Context, run sweep.Run) (_ *measure
 	if err != nil {
 		return nil, &onerun.LostError{Err: err}
 	}
+	if err := open.Start(hard, plugin.Host{Allow: r.opt.AllowHooks, Hide: r.hide}); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			open.Close()
+		}
+	}()
 	out, err := driver.Drive(issue, hard, open, &onerun.Session{
 		Dir: dir, Hide: r.hide, Live: r.opt.Live, Exporters: r.outlets.begin(run),
 	})
@@ -82,7 +91,7 @@ func specOf(run sweep.Run, at func(path string) string) onerun.Spec {
 	}
 	if a := s.Benchmark.Accuracy; a != nil {
 		found := *a
-		found.Path = at(a.Path)
+		found.Path, found.Plugin = at(a.Path), at(a.Plugin)
 		s.Benchmark.Accuracy = &found
 	}
 	return s

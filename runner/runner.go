@@ -137,6 +137,9 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 	if err := allowed(plan, &opt); err != nil {
 		return nil, err
 	}
+	if err := allowedPlugins(plan, &opt); err != nil {
+		return nil, err
+	}
 	room, err := headrooms(issue, plan, opt)
 	if err != nil {
 		return nil, err
@@ -529,6 +532,7 @@ func (r *runner) perform(
 	if err != nil {
 		return nil, nil, err
 	}
+	defer m.Close()
 	defer gclimit.Writing()()
 	if m.Emitted > manyRequests {
 		debug.FreeOSMemory() // what piled up meanwhile: the statistics need the room

@@ -13,6 +13,7 @@ type Accuracy struct {
 	Shots     *int     `json:"n_shots,omitempty"`
 	CoT       *bool    `json:"enable_cot,omitempty"`
 	Grader    string   `json:"grader,omitempty"`
+	Plugin    string   `json:"plugin,omitempty"` // the folder of the program that judges
 	System    *string  `json:"system_prompt,omitempty"`
 	Verbose   bool     `json:"verbose"`
 
@@ -48,4 +49,27 @@ func (b *Benchmark) BoundByQuestions() {
 		p.Once = p.Kind == "profiling" && p.Requests == 0 && p.Sessions == 0 && p.Duration == nil &&
 			(t == nil || !t.Ends)
 	}
+}
+
+// graderPlugin is the grader that is a program of the user's.
+const graderPlugin = "plugin"
+
+// Plugin is a program that an experiment names.
+type Plugin struct {
+	Path   string // of the setting: benchmark.accuracy.plugin
+	Kind   string
+	Folder string // as it was written
+}
+
+// Plugins are the programs that the benchmark names, in the order of a run.
+func (b *Benchmark) Plugins() (out []Plugin) {
+	add := func(path, kind, folder string) {
+		if folder != "" {
+			out = append(out, Plugin{path, kind, folder})
+		}
+	}
+	if a := b.Accuracy; a != nil {
+		add("benchmark.accuracy.plugin", "grader", a.Plugin)
+	}
+	return out
 }

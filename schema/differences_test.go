@@ -24,6 +24,7 @@ const (
 var flagDifferences = map[string]string{
 	"--url-strategy":                        "session and least_in_flight as well: a session stays with one server, or each request goes to the least busy one",
 	"--accuracy-benchmark":                  "also own: questions of a file of one's own",
+	"--accuracy-grader":                     "also plugin: a program of one's own",
 	"--audio-batch-size":                    usedDefault,
 	"--audio-length-mean":                   noneDefault,
 	"--concurrency":                         shownDefault,

@@ -236,6 +236,7 @@ var effects = []effect{
 		in:       "benchmark.accuracy",
 		settings: "benchmark tasks n_shots enable_cot grader system_prompt verbose path mode items",
 	},
+	{in: "benchmark.accuracy", settings: "plugin", needs: judgedByProgram},
 	{in: "benchmark.accuracy", settings: "share", needs: questionsAmong},
 	{in: "benchmark.otel", settings: "metrics_url"},
 	{

@@ -536,6 +536,11 @@ var (
 	questionsAmong = &need{name: "questions among other requests", cell: func(v *view) lack {
 		return unless(v.body.Accuracy.Mixed(), " where the questions are the whole load (--accuracy-mode mixed)")
 	}}
+	judgedByProgram = &need{name: "a grader that asks it", cell: func(v *view) lack {
+		a := v.body.Accuracy // the items of a file of one's own may each name their grader
+		return unless(a.Grader == graderPlugin || a.Grader == "" && a.Benchmark == OwnBenchmark,
+			" without grader: plugin (--accuracy-grader plugin)")
+	}}
 	filedWandB = &need{name: "a project of Weights & Biases", cell: func(v *view) lack {
 		return unless(v.body.WandB.Project != "", " without a project (--wandb-project)")
 	}}

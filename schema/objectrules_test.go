@@ -117,6 +117,7 @@ var ruleCases = []struct{ path, object, field, words string }{
 	{"sweep", `{type: "sobol", samples: 4}`, "dimensions", "required by type: sobol"},
 	{"sweep", `{type: "grid", parameters: a: [1], dimensions: [{path: "a", lo: 1, hi: 2}]}`, "dimensions", "cannot be combined with type: grid"},
 	{"sweep", `{type: "scenarios", runs: [{}], parameters: a: [1]}`, "parameters", "cannot be combined with type: scenarios"},
+	{"benchmark.accuracy", `{benchmark: "gsm8k", grader: "plugin"}`, "grader", "needs plugin"},
 	{"sweep.axes.*", `{grid: a: [1], zip: b: [1]}`, "zip", "cannot be combined with grid"},
 	{"sweep.dimensions.*", `{path: "a", hi: 2}`, "lo", "required unless choices are given"},
 	{"sweep.dimensions.*", `{path: "a", lo: 2}`, "hi", "required unless choices are given"},

@@ -148,7 +148,7 @@ func TestPlugins(t *testing.T) {
 	for line, want := range map[string]string{
 		"": "arrival-pattern", "endpoint": "completions", "endpoint chat": "chat: /v1/chat/completions, can stream",
 		"--category endpoint --name chat": "chat: ", "-a": "time_to_first_token", "metric": "Time to First Token (ms)",
-		"custom_dataset_loader": "multi_turn", "-v": "endpoint", "endpoint template": "template: can stream",
+		"custom_dataset_loader": "multi_turn", "-v": "All checks passed", "zmq_proxy": "one process", "accuracy-grader plugin": "plugin", "endpoint template": "template: can stream",
 	} {
 		if code, out, errs := in(t, append([]string{"plugins"}, strings.Fields(line)...)...); code != 0 ||
 			!strings.Contains(out, want) {

@@ -3,7 +3,7 @@
 // the reason. A grader is a pure function; only the one that runs the code of an
 // answer touches the machine, and only with permission.
 //
-// The graders are those of AIPerf, one file and one row each. What AIPerf's files
+// The graders are those of AIPerf, one file and one row each, and one that asks a program. What AIPerf's files
 // say of an answer travels beside our own outcome, since both differ where AIPerf
 // counts a chance hit as correct or an unreadable answer as wrong.
 package grade
@@ -63,6 +63,8 @@ type Grader interface {
 type Options struct {
 	AllowCode bool          // code of answers may be run
 	CodeLimit time.Duration // of all tests of one answer together; 0 is AIPerf's 300 s
+	// Ask asks the plug-in of the experiment; nil where there is none.
+	Ask func(question map[string]any, answer any) error
 }
 
 // The reasons why an answer is not judged.
@@ -81,11 +83,11 @@ type row struct {
 	make func(Options) Grader
 }
 
-// catalogue is in AIPerf's order.
+// catalogue is in AIPerf's order; ours come last.
 func catalogue() []row {
 	return []row{
 		exactMatch, mathEquality, multipleChoice, codeExecution, lightevalExpr, lightevalLatex, lightevalGPQA,
-		lightevalGSM8K, mmluPro,
+		lightevalGSM8K, mmluPro, byProgram,
 	}
 }
 

@@ -51,6 +51,7 @@ internal/mockserver/grpcserve: loadgen/endpoint loadgen/transport
 internal/mockserver: loadgen/dataset/exam internal/heap internal/mockserver/cache internal/mockserver/grpcserve internal/seed internal/suggest loadgen/endpoint loadgen/tokenizer internal/diag
 internal/nearby: internal/words
 internal/pcg:
+internal/plugin: internal/diag internal/secret internal/suggest internal/words
 internal/pictures: *
 internal/pyrepr: internal/decimal
 internal/qmc: internal/pcg
@@ -97,7 +98,7 @@ loadgen: internal/grade internal/heap internal/queue internal/record internal/se
 loadgen/tokenizer: internal/heap internal/hub internal/diag
 loadgen/transport: internal/alarm internal/diag internal/header internal/heap internal/record internal/rlimit
 runner/hook: internal/words
-runner/onerun: internal/grade internal/words schema loadgen loadgen/dataset loadgen/dataset/fidelity loadgen/dataset/trace loadgen/endpoint loadgen/mode loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/tokenizer/remote loadgen/transport sinks sinks/aiperf runner/verdict internal/diag internal/gclimit internal/metrics internal/mockserver internal/record internal/resultdir internal/secret internal/telemetry loadgen/scale internal/metrics
+runner/onerun: internal/grade internal/words schema loadgen loadgen/dataset loadgen/dataset/fidelity loadgen/dataset/trace loadgen/endpoint loadgen/mode loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/tokenizer/remote loadgen/transport sinks sinks/aiperf runner/verdict internal/diag internal/gclimit internal/metrics internal/mockserver internal/plugin internal/record internal/resultdir internal/secret internal/telemetry loadgen/scale internal/metrics
 runner/verdict: schema internal/metrics internal/record internal/stats internal/telemetry internal/words loadgen internal/validity
 runner: *
 schema/cmdline: schema/fields schema/lower schema/source internal/diag internal/suggest

@@ -62,9 +62,9 @@ func (d *Dir) CheckSources(now map[string]string) error {
 	var changed []string
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		if then[name] != now[name] {
-			changed = append(changed, name+": its requests are not those that were sent")
+			changed = append(changed, name+": has changed")
 		}
 	}
-	return refusal(d.Path, "the requests are not the ones that were begun here",
+	return refusal(d.Path, "files are not those that the runs here were made with",
 		"bring the files back, or run it in another --artifact-dir", changed...)
 }

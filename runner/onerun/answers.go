@@ -54,8 +54,11 @@ func (g graders) grade(k *dataset.Known, said loadgen.Said) grade.Judgement {
 	return g[k.Grader].Grade(string(answerOf(&said)), k.Truth)
 }
 
-// runsCode tells whether the answer to a question is judged by running it.
-func runsCode(k *dataset.Known) bool { return k.Grader == grade.Code }
+// takesLong tells whether the answer to a question is judged by running it, or by asking
+// a program: that is done when the load is over.
+func (run *Opened) takesLong(k *dataset.Known) bool {
+	return k.Grader == grade.Code && run.AllowCode || k.Grader == grade.Plugin
+}
 
 // answers keeps what was answered to questions with known answers, and what the graders
 // say of it, in a file of the run.

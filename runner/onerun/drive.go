@@ -95,10 +95,7 @@ func (run *Opened) job(clock record.Clock, out *Result, seen *observers, s *Sess
 		Emit: show, Unsent: show, Figures: run.figures,
 	}
 	if run.graders != nil {
-		job.Grade = run.graders.grade
-		if run.AllowCode {
-			job.Slow = runsCode
-		}
+		job.Grade, job.Slow = run.graders.grade, run.takesLong
 	}
 	seen.attach(&job)
 	return job

@@ -9,6 +9,7 @@ import (
 	"aiperf.dev/aiperf/internal/gclimit"
 	"aiperf.dev/aiperf/internal/grade"
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/plugin"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/loadgen/dataset"
@@ -30,6 +31,7 @@ type Opened struct {
 	Warmup    *dataset.Set // of phases that warm up with texts of their own; nil without any
 	judge     func(*record.Record) (clock, sent string)
 	graders   graders // of questions with known answers; nil without any
+	programs  programs
 	loader    *Loader
 }
 
@@ -67,7 +69,7 @@ func (l *Loader) Open(issue, hard context.Context, spec Spec) (*Opened, error) {
 	if err := spec.Share.Check(); err != nil {
 		return nil, err
 	}
-	run := &Opened{Spec: spec, loader: l}
+	run := &Opened{Spec: spec, loader: l, programs: programs{}}
 	asks := spec.ServerCounts() && len(spec.Targets) > 0
 	if asks {
 		if err := run.askForTokenizer(issue); err != nil {
@@ -181,7 +183,9 @@ func (l *Loader) questions(ctx context.Context, run *Opened) (_ *dataset.Set, er
 			p.Requests = int64(l.asked.Len())
 		}
 	}
-	run.graders, err = gradersOf(l.asked, grade.Options{AllowCode: run.AllowCode})
+	run.graders, err = gradersOf(l.asked, grade.Options{
+		AllowCode: run.AllowCode, Ask: run.programs.asker(plugin.Grader),
+	})
 	return l.asked, err
 }
 

@@ -3,6 +3,7 @@
 package fields
 
 var objectRules = []Rule{
+	{Field: "grader", Text: "needs plugin", Hint: "name the plug-in's folder (--accuracy-plugin)", About: []string{"grader", "plugin"}, Compares: []string{"grader"}},
 	{Field: "model", Text: "cannot be combined with models", Hint: "keep one of them", About: []string{"model", "models"}},
 	{Field: "dataset", Text: "cannot be combined with datasets", Hint: "keep one of them", About: []string{"dataset", "datasets"}},
 	{Field: "warmup", Text: "cannot be combined with phases", Hint: "add a phase with kind: warmup instead", About: []string{"warmup", "phases"}},

@@ -51,6 +51,7 @@ var versions = []Version{
 		{Path: "benchmark.accuracy.items", Kind: Added, Doc: "how many of a benchmark's questions are asked"},
 		{Path: "benchmark.accuracy.mode", Kind: Added, Doc: "whether questions are the load or some of its requests"},
 		{Path: "benchmark.accuracy.path", Kind: Added, Doc: "where the questions lie"},
+		{Path: "benchmark.accuracy.plugin", Kind: Added, Doc: "the program that judges answers"},
 		{Path: "benchmark.accuracy.share", Kind: Added, Doc: "which share of the requests are questions"},
 		{Path: "benchmark.artifacts.aiperf", Kind: Added, Doc: "whether AIPerf's files are written"},
 		{Path: "benchmark.datasets.*.columns", Kind: Added, Doc: "our names for the columns of a table"},

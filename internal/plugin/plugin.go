@@ -1,0 +1,90 @@
+// Package plugin runs programs that extend this one. In goes the folder of a plug-in,
+// which holds a manifest and a program; out comes a Process that is asked in lines of
+// JSON and answers in them. docs/plugins.md has the protocol.
+//
+// The steps: Open reads the manifest (manifest.go) and takes the digest of the files
+// beside it (digest.go), Host.Start starts the program and shakes hands with it
+// (process.go), Call and Stream ask it, Close ends it with all that it started. A program
+// is trusted with nothing: what it prints is bounded in size and in time, and one that
+// breaks the protocol is ended; from then on every call says why.
+package plugin
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/secret"
+)
+
+// Protocol is the version of the language that plug-ins are spoken to in.
+const Protocol = 1
+
+// Kind is one sort of plug-in: a row of the catalogue.
+type Kind struct {
+	Name string
+	Doc  string
+	// Patience is how long one answer may take where the manifest says nothing.
+	Patience time.Duration
+	// Probe is a question that every plug-in of the kind answers, for validate.
+	Probe map[string]any
+}
+
+// The kinds.
+var (
+	Grader = &Kind{
+		Name: "grader", Doc: "whether an answer is right: accuracy.grader: plugin", Patience: 10 * time.Second,
+		Probe: map[string]any{"grade": map[string]any{"answer": "", "truth": ""}},
+	}
+)
+
+// Kinds are all kinds, in the order of a run.
+func Kinds() []*Kind { return []*Kind{Grader} }
+
+func kindNamed(name string) *Kind {
+	i := slices.IndexFunc(Kinds(), func(k *Kind) bool { return k.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return Kinds()[i]
+}
+
+func kindNames() string {
+	var names []string
+	for _, k := range Kinds() {
+		names = append(names, k.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Host is who runs plug-ins: whether that is allowed, and what they must not repeat. The
+// zero value runs none.
+type Host struct {
+	Allow bool           // the user has said --allow-hooks
+	Hide  *secret.Masker // of what a program prints
+}
+
+// Start starts the program of a plug-in, which lives until Close, the end of ctx, or its
+// own first mistake.
+func (h Host) Start(ctx context.Context, m *Manifest) (*Process, error) {
+	if err := h.allowed(m); err != nil {
+		return nil, err
+	}
+	return start(ctx, m, h.Hide)
+}
+
+// Allowed refuses to run a plug-in without permission.
+func (h Host) allowed(m *Manifest) error {
+	if h.Allow {
+		return nil
+	}
+	return NotAllowed(m)
+}
+
+// NotAllowed is the refusal of a plug-in without permission.
+func NotAllowed(m *Manifest) *diag.Error {
+	return diag.New("plug-in "+m.Name+" runs "+strings.Join(m.Command, " ")+" on this machine",
+		"check what "+m.Folder+" holds, then add --allow-hooks")
+}

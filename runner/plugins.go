@@ -1,0 +1,58 @@
+package runner
+
+import (
+	"encoding/json"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/plugin"
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// allowedPlugins refuses a plan with plug-ins, unless programs may be run.
+func allowedPlugins(plan *sweep.Plan, opt *Options) error {
+	for _, c := range plan.Cells {
+		for _, p := range c.Resolved.Benchmark.Plugins() {
+			if opt.AllowHooks {
+				continue
+			}
+			m, err := plugin.OpenAs(p.Kind, Beside(opt.SourceName, p.Folder))
+			if err != nil {
+				return err
+			}
+			refused := plugin.NotAllowed(m)
+			refused.Path = p.Path
+			return refused
+		}
+	}
+	return nil
+}
+
+// plugins refuses plug-ins that are not to be had, and of another kind than they are
+// named as.
+func (c *inputCheck) plugins(b *schema.Benchmark) {
+	for _, p := range b.Plugins() {
+		key, err := json.Marshal([]any{"plugin", p})
+		if err != nil || !c.once(string(key)) {
+			continue
+		}
+		if _, err := plugin.OpenAs(p.Kind, Beside(c.file, p.Folder)); err != nil {
+			at := placeOf(c.said, "plugin", p.Folder)
+			c.bad = append(c.bad, &schema.Error{
+				Place: at.Where, Path: p.Path, Message: err.Error(), Hint: diag.Of(err).Hint,
+			})
+		}
+	}
+}
+
+// pluginSource is what a plug-in is called among the sources of a plan.
+func pluginSource(p schema.Plugin) string { return "plug-in " + p.Folder }
+
+// sealOf tells a plug-in apart from another one; "" for one that is not there.
+func sealOf(folder string) string {
+	m, err := plugin.Open(folder)
+	if err != nil {
+		return ""
+	}
+	return m.Seal()
+}
