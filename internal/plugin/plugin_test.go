@@ -109,34 +109,51 @@ read -r line; echo '{"id": 3, "a": 3}'; cat >/dev/null`, "")
 	}
 }
 
+// One answer is all there is to a question.
+func TestAnswersOnce(t *testing.T) {
+	t.Parallel()
+	p, err := started(t, greeting+`read -r line; yes '{"id": 1}'`, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Call(nil, &struct{}{}); err != nil {
+		t.Error(err)
+	}
+	for err == nil {
+		err = p.Call(nil, &struct{}{})
+	}
+	if !strings.Contains(err.Error(), "answers question 1, which is not open") {
+		t.Error(err)
+	}
+}
+
 // Whatever a program does, who asks gets one line that says what is wrong, and soon.
 func TestProgramsThatMisbehave(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ script, more, want string }{
-		"hangs at once":          {"cat >/dev/null", "timeout: 0.3", "said nothing for"},
-		"hangs later":            {greeting + "cat >/dev/null", "timeout: 0.3", "did not answer within"},
-		"reads nothing":          {greeting + "while :; do sleep 60; done", "timeout: 0.3", "did not answer within"},
-		"closes its ears":        {greeting + "exec <&-; while :; do sleep 60; done", "timeout: 0.3", "did not answer within"},
-		"dies at once":           {"exit 3", "", "its program ended: exit status 3"},
-		"dies midway":            {greeting + "read -r line; echo first >&2; echo last words >&2; exit 4", "", "its program ended: exit status 4: last words"},
-		"ends without an answer": {greeting + "read -r line", "", "its program ended: without an error"},
-		"is killed":              {greeting + "read -r line; kill -9 $$", "", "its program ended: signal: killed"},
-		"is of another version":  {`echo '{"aiperf": 1, "kind": "grader", "name": "t", "version": "2"}'; cat`, "", `of version "2", and aiperf-plugin.yaml says 1`},
-		"is of another protocol": {`echo '{"aiperf": 7, "kind": "grader", "name": "t", "version": "1"}'; cat`, "", `of protocol "7", and aiperf-plugin.yaml says 1`},
-		"is of another kind":     {`echo '{"aiperf": 1, "kind": "metric", "name": "t", "version": "1"}'; cat`, "", `of kind "metric"`},
-		"has another name":       {`echo '{"aiperf": 1, "kind": "grader", "name": "u", "version": "1"}'; cat`, "", `of name "u"`},
-		"greets in words":        {"echo hello", "", `not the handshake but "hello"`},
-		"prints words":           {greeting + "read -r line; echo loading; cat", "", `line 2 of its output is not JSON with an id: "loading"`},
-		"answers without an id":  {greeting + `read -r line; echo '{"outcome": "right"}'; cat`, "", "is not JSON with an id"},
-		"answers nobody":         {greeting + `read -r line; echo '{"id": 77}'; cat`, "", "answers question 77, which is not open"},
-		"answers again and again": {greeting + `read -r line; echo '{"id": 2}'; read -r line; echo '{"id": 2}'; echo '{"id": 2}'; cat`, "", "answers question 2, which is not open"},
-		"answers with an array":  {greeting + `read -r line; echo '{"id": 1, "n": []}'; cat`, "", "its answer cannot be read"},
-		"floods stdout":          {greeting + "read -r line; yes", "", `not JSON with an id: "y"`},
-		"floods with answers":    {greeting + `yes '{"id": 2}'`, "", "answers question 2, which is not open"},
-		"never ends its line":    {greeting + "read -r line; tr '\\0' x </dev/zero", "", "line 2 of its output is longer than 16 MiB"},
-		"floods stderr":          {greeting + "yes >&2", "timeout: 0.3", "did not answer within"},
-		"tells a secret":         {greeting + "read -r line; echo the key is hunter2hunter2 >&2; exit 1", "", "the key is ***"},
-		"prints a secret":        {greeting + "read -r line; echo the key is hunter2hunter2; cat", "", "the key is ***"},
+		"hangs at once":           {"cat >/dev/null", "timeout: 0.3", "said nothing for"},
+		"hangs later":             {greeting + "cat >/dev/null", "timeout: 0.3", "did not answer within"},
+		"reads nothing":           {greeting + "while :; do sleep 60; done", "timeout: 0.3", "did not answer within"},
+		"closes its ears":         {greeting + "exec <&-; while :; do sleep 60; done", "timeout: 0.3", "did not answer within"},
+		"dies at once":            {"exit 3", "", "its program ended: exit status 3"},
+		"dies midway":             {greeting + "read -r line; echo first >&2; echo last words >&2; exit 4", "", "its program ended: exit status 4: last words"},
+		"ends without an answer":  {greeting + "read -r line", "", "its program ended: without an error"},
+		"is killed":               {greeting + "read -r line; kill -9 $$", "", "its program ended: signal: killed"},
+		"is of another version":   {`echo '{"aiperf": 1, "kind": "grader", "name": "t", "version": "2"}'; cat`, "", `of version "2", and aiperf-plugin.yaml says 1`},
+		"is of another protocol":  {`echo '{"aiperf": 7, "kind": "grader", "name": "t", "version": "1"}'; cat`, "", `of protocol "7", and aiperf-plugin.yaml says 1`},
+		"is of another kind":      {`echo '{"aiperf": 1, "kind": "metric", "name": "t", "version": "1"}'; cat`, "", `of kind "metric"`},
+		"has another name":        {`echo '{"aiperf": 1, "kind": "grader", "name": "u", "version": "1"}'; cat`, "", `of name "u"`},
+		"greets in words":         {"echo hello", "", `not the handshake but "hello"`},
+		"prints words":            {greeting + "read -r line; echo loading; cat", "", `line 2 of its output is not JSON with an id: "loading"`},
+		"answers without an id":   {greeting + `read -r line; echo '{"outcome": "right"}'; cat`, "", "is not JSON with an id"},
+		"answers nobody":          {greeting + `read -r line; echo '{"id": 77}'; cat`, "", "answers question 77, which is not open"},
+		"answers with an array":   {greeting + `read -r line; echo '{"id": 1, "n": []}'; cat`, "", "its answer cannot be read"},
+		"floods stdout":           {greeting + "read -r line; yes", "", `not JSON with an id: "y"`},
+		"floods with answers":     {greeting + `yes '{"id": 2}'`, "", "answers question 2, which is not open"},
+		"never ends its line":     {greeting + "read -r line; tr '\\0' x </dev/zero", "", "line 2 of its output is longer than 16 MiB"},
+		"floods stderr":           {greeting + "yes >&2", "timeout: 0.3", "did not answer within"},
+		"tells a secret":          {greeting + "read -r line; echo the key is hunter2hunter2 >&2; exit 1", "", "the key is ***"},
+		"prints a secret":         {greeting + "read -r line; echo the key is hunter2hunter2; cat", "", "the key is ***"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
