@@ -122,7 +122,7 @@ func unreadableKind(data []byte) string {
 
 // add takes in one event.
 func (a *answer) add(ev *transport.Event, c *endpoint.Chunk, size int) {
-	merge(&a.usage, &c.Usage)
+	a.usage.Merge(&c.Usage)
 	a.items += c.Items
 	a.thing = cmp.Or(c.Thing, a.thing)
 	a.dims, a.places = max(a.dims, c.Dims), max(a.places, c.Places)
@@ -190,23 +190,6 @@ func (a *answer) repeats(c *endpoint.Chunk) bool {
 		a.parts[c.Part] = true
 	}
 	return false
-}
-
-// merge takes over what a later event claims: usage is cumulative.
-func merge(u, next *claims.Usage) {
-	for _, f := range [...]struct{ to, from *int64 }{
-		{&u.Prompt, &next.Prompt},
-		{&u.Completion, &next.Completion},
-		{&u.Reasoning, &next.Reasoning},
-		{&u.Total, &next.Total},
-		{&u.Cached, &next.Cached},
-		{&u.Accepted, &next.Accepted},
-		{&u.Rejected, &next.Rejected},
-	} {
-		if *f.from != record.None {
-			*f.to = *f.from
-		}
-	}
 }
 
 // verdict is how a request that went well over HTTP really ended.

@@ -27,6 +27,7 @@ func catalogue() []command {
 		plotCommand,
 		exportCommand,
 		listCommand,
+		captureCommand,
 		datasetCommand,
 		analyzeTraceCommand,
 		synthesizeTraceCommand,

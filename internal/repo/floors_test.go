@@ -25,6 +25,7 @@ internal/argv: internal/diag internal/secret schema
 internal/atomicfile:
 internal/bench: *
 internal/browser:
+internal/capture: internal/atomicfile internal/diag internal/record internal/secret internal/words loadgen/endpoint loadgen/endpoint/claims loadgen/tokenizer loadgen/transport
 internal/compat: internal/argv internal/diag loadgen/endpoint schema
 internal/alarm:
 internal/decimal:

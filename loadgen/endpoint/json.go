@@ -142,6 +142,13 @@ func toolTexts(data []byte) (texts []string) {
 // last; and how many tokens it has in their place. Nothing, where the body is
 // none of theirs.
 func bodyTexts(body []byte) (texts []string, tokens int64) {
+	tools, texts, tokens := Texts(body)
+	return append(texts, tools...), tokens
+}
+
+// Texts are the same apart: the texts of the tools, which a server puts before all others,
+// and these. A prompt that begins with the former begins like that of the turn before.
+func Texts(body []byte) (tools, texts []string, tokens int64) {
 	s := scan.Scanner{Data: body}
 	found := map[string][]byte{}
 	err := s.Object(func(key []byte) error {
@@ -152,7 +159,7 @@ func bodyTexts(body []byte) (texts []string, tokens int64) {
 		return err
 	})
 	if err != nil {
-		return nil, 0
+		return nil, nil, 0
 	}
 	for _, head := range []string{"instructions", "system"} {
 		texts = append(texts, jsonTexts(found[head])...)
@@ -173,8 +180,8 @@ func bodyTexts(body []byte) (texts []string, tokens int64) {
 			break
 		}
 	}
-	texts = append(texts, toolTexts(found["tools"])...)
-	return slices.DeleteFunc(texts, func(t string) bool { return t == "" }), tokens
+	empty := func(t string) bool { return t == "" }
+	return slices.DeleteFunc(toolTexts(found["tools"]), empty), slices.DeleteFunc(texts, empty), tokens
 }
 
 // numbersIn is how many numbers a list, or a list of lists, consists of.

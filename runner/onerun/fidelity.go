@@ -53,6 +53,9 @@ func (p replay) Record(r *record.Record) {
 	if r.Status == record.OK && r.OSL != record.None {
 		s.Out = r.OSL
 	}
+	if s.Out > 0 && r.UsageCompletion > 0 { // as a recording has it: a text read back may be other tokens
+		s.Out = r.UsageCompletion
+	}
 	if r.Cached != record.None {
 		s.Known = r.Cached
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/loadgen/dataset/conversation"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 )
@@ -17,7 +18,7 @@ var mooncake = Format{
 	Name: "mooncake_trace", Doc: "a recorded request: time, lengths and hashes of its blocks, or its text, messages or body",
 	Trace: true, Promotes: true, Block: 512,
 	Sampling: "sequential", Settings: replaying, fits: fitsMooncake,
-	decoder: func(d *draft) decoder { return &mooncakeRows{newTraceRows(d), map[string]bool{}} },
+	decoder: func(d *draft) decoder { return &mooncakeRows{traceRows: newTraceRows(d), deltas: map[string]bool{}} },
 }
 
 // inputs are the four ways in which a mooncake row says what was asked.
@@ -53,13 +54,19 @@ func fitsMooncake(r *files.Record) (bool, string) {
 // mooncakeRows knows whether the messages of a session are all of its history.
 type mooncakeRows struct {
 	traceRows
-	deltas map[string]bool // by session: only what is new
+	deltas   map[string]bool // by session: only what is new
+	captured int             // rows that aiperf capture wrote
+	sized    bool            // one of them said how many tokens a block has
 }
 
 func (r *mooncakeRows) read(rec files.Record) error {
 	f := rec.Fields
 	if ok, why := fitsMooncake(&rec); !ok && !f.Has("messages") {
 		return errors.New(why)
+	}
+	c, err := r.capture(f)
+	if err != nil {
+		return err
 	}
 	row, err := r.row(f, "input_length", "output_length", "hash_ids")
 	if err != nil {
@@ -86,7 +93,44 @@ func (r *mooncakeRows) read(rec files.Record) error {
 	if err := r.oneMode(row.Session, lit); err != nil {
 		return err
 	}
+	if c != nil && lit != nil {
+		row.In, row.Blocks = c.In, r.blocks(c.Blocks)
+	}
 	return r.record(rec.Place, row, lit)
+}
+
+// beside is what aiperf capture adds to a row: how the blocks were cut and, where the
+// row has texts, what they would be as lengths and hashes.
+type beside struct {
+	Block  int64    `json:"block_size"`
+	In     int64    `json:"input_tokens"`
+	Blocks hashList `json:"hash_ids"`
+}
+
+// capture reads it; nil for a row that has none.
+func (r *mooncakeRows) capture(f *files.Fields) (*beside, error) {
+	var c beside
+	if is, err := f.Decode("capture", &c, "an object as aiperf capture writes it"); err != nil || !is {
+		return nil, err
+	}
+	r.captured++
+	switch {
+	case c.Block == 0 || r.cfg.BlockSize > 0:
+	case c.Block < 0 || c.Block > conversation.MaxTokens:
+		return nil, fmt.Errorf("capture.block_size: %d is not a number of tokens", c.Block)
+	case r.sized && r.block != int(c.Block):
+		return nil, diag.Errorf("capture.block_size: %d, the rows before have %d", c.Block, r.block).
+			Try("replay them apart")
+	default:
+		r.block, r.sized = int(c.Block), true
+	}
+	return &c, nil
+}
+
+// finish makes the rows a store. Those of a capture have their whole history each.
+func (r *mooncakeRows) finish() error {
+	r.complete = r.complete || r.captured == len(r.rows)
+	return r.traceRows.finish()
 }
 
 // oneMode refuses a session some of whose messages are all that is said and others

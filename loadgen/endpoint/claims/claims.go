@@ -26,6 +26,23 @@ var NoUsage = Usage{record.None, record.None, record.None, record.None, record.N
 // Said reports whether the server claimed anything.
 func (u Usage) Said() bool { return u != NoUsage }
 
+// Merge takes over what a later event of the same answer claims: claims are cumulative.
+func (u *Usage) Merge(next *Usage) {
+	for _, f := range [...]struct{ to, from *int64 }{
+		{&u.Prompt, &next.Prompt},
+		{&u.Completion, &next.Completion},
+		{&u.Reasoning, &next.Reasoning},
+		{&u.Total, &next.Total},
+		{&u.Cached, &next.Cached},
+		{&u.Accepted, &next.Accepted},
+		{&u.Rejected, &next.Rejected},
+	} {
+		if *f.from != record.None {
+			*f.to = *f.from
+		}
+	}
+}
+
 // The names servers give to the same claim. The first of a list that is there
 // wins; 0 is a claim, too.
 var (
