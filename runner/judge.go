@@ -163,6 +163,7 @@ func (r *runner) read(m *measured, rep *RunReport) (*reading, error) {
 		rep.Fidelity = reportFidelity(*m.Fidelity)
 		rep.DataNotes = append([]string{rep.Fidelity.line()}, rep.DataNotes...)
 	}
+	rep.Swaps = m.Swaps
 	rep.Censored = censored(c.Censoring())
 	rep.Warnings = append(rep.Warnings, parts.Notes()...)
 	if err := r.readServers(m.run, rep); err != nil {
@@ -409,7 +410,7 @@ func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
 		}
 	}
 	o.Beside = beside(rep, read.summaries)
-	o.Answers = read.answers
+	o.Answers, o.Swaps = read.answers, rep.Swaps
 	o.Took, o.GoodEffect = rep.Ended.Sub(rep.Started), read.effect
 	o.Gone = rep.Aborted != "" || rep.AllFailed && !slices.ContainsFunc(rep.Errors,
 		func(e verdict.ErrorCount) bool { return !strings.HasPrefix(e.Kind, string(record.Connection)) })

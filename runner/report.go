@@ -3,6 +3,7 @@ package runner
 import (
 	"time"
 
+	"aiperf.dev/aiperf/internal/grade"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/telemetry"
@@ -31,6 +32,7 @@ type RunReport struct {
 	// where its data came from, what was reached of what was asked for
 	DataNotes []string          `json:"dataset_notes,omitempty"`
 	Fidelity  *FidelityReport   `json:"replay_fidelity,omitempty"` // of recorded load
+	Swaps     grade.Swaps       `json:"swapped_answers,omitzero"`  // to questions with known answers
 	Tokenizer string            `json:"tokenizer"`
 	Stamps    string            `json:"stamps"` // kernel, application
 	Findings  []verdict.Finding `json:"findings"`

@@ -122,7 +122,7 @@ sinks/report/page: internal/diag internal/metrics internal/record internal/secre
 sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/dataset/format loadgen/dataset/trace loadgen/endpoint loadgen/tokenizer schema sinks/results sweep sweep/decide sweep/search sweep/search/planner sweep/source
 sinks/results: internal/diag internal/metrics internal/telemetry internal/words sinks/aiperf schema sinks sweep sweep/decide internal/validity internal/resultdir
 sinks: schema sweep sweep/decide internal/atomicfile internal/decimal internal/heap internal/metrics internal/record internal/resultdir internal/secret internal/stats internal/words internal/metrics
-sweep/decide: schema schema/fields sweep internal/diag internal/metrics internal/record internal/stats internal/telemetry internal/validity internal/words
+sweep/decide: schema schema/fields sweep internal/diag internal/grade internal/metrics internal/record internal/stats internal/telemetry internal/validity internal/words
 sweep/quick: internal/metrics schema sweep/decide sweep/search
 sweep/search/planner: internal/pcg internal/qmc internal/words
 sweep/search: internal/stats internal/words sweep

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,8 +69,41 @@ func TestAccuracyOverLoad(t *testing.T) {
 	}
 }
 
+// A server that from a load on answers with what another request asked for is found in a run
+// of 200 questions, and one that answers wrong otherwise is not called that.
+func TestSwappedAnswers(t *testing.T) {
+	t.Parallel()
+	for seed := range max(1, *accuracies/2) {
+		for what, want := range map[string]bool{"swap": true, "corrupt": false} {
+			t.Run(fmt.Sprint(what, seed), func(t *testing.T) {
+				t.Parallel()
+				out := questioned(t, seed, 200, 1, 800, fmt.Sprintf("right=0.8&%s=0.1@4", what))
+				var where []string
+				for c, s := range out.Results.Swapped() {
+					where = append(where, c.Cell.Short())
+					t.Logf("%s: %+v", c.Cell.Short(), s)
+				}
+				if got := slices.Equal(where, []string{"concurrency 8"}); got != want || !want && len(where) > 0 {
+					t.Errorf("swapped answers found at %v", where)
+				}
+			})
+		}
+	}
+}
+
 // accuracyChange carries out a plan, and is what it says of the answers.
 func accuracyChange(t *testing.T, seed, items, trials int, right, corrupt float64) *decide.AnswersChange {
+	t.Helper()
+	out := questioned(t, seed, items, trials, 4*items, fmt.Sprintf("right=%.4f&corrupt=%.4f@4", right, corrupt))
+	all := out.Results.AnswersOverLoad()
+	if len(all) != 1 || all[0].Questions < items/3 {
+		t.Fatalf("plan %d: %d changes", seed, len(all))
+	}
+	return all[0]
+}
+
+// questioned carries out a plan of two loads with questions among its requests.
+func questioned(t *testing.T, seed, items, trials, requests int, server string) *Outcome {
 	t.Helper()
 	dir := t.TempDir()
 	var b strings.Builder
@@ -85,20 +119,16 @@ func accuracyChange(t *testing.T, seed, items, trials int, right, corrupt float6
 random_seed: %d
 benchmark:
   model: m
-  endpoint: {url: "mock:?ttft=20ms&itl=2ms&cv=0.2&seed=%d&knows=%s&right=%.4f&corrupt=%.4f@4", streaming: true}
+  endpoint: {url: "mock:?ttft=20ms&itl=2ms&cv=0.2&seed=%d&knows=%s&%s", streaming: true}
   tokenizer: {name: builtin}
   dataset: {prompts: {isl: 16, osl: 4}}
   profiling: {type: concurrency, concurrency: 1, requests: %d}
   accuracy: {benchmark: own, path: %q, mode: mixed, share: 0.25}
 sweep: {parameters: {concurrency: [1, 8]}}
 multi_run: {num_runs: %d}
-`, seed+1, seed+1, file, right, corrupt, 4*items, file, trials), dir)
+`, seed+1, seed+1, file, server, requests, file, trials), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := out.Results.AnswersOverLoad()
-	if len(all) != 1 || all[0].Questions < items/3 {
-		t.Fatalf("plan %d: %d changes", seed, len(all))
-	}
-	return all[0]
+	return out
 }

@@ -64,9 +64,18 @@ func (run *Opened) takesLong(k *dataset.Known) bool {
 // say of it, in a file of the run.
 type answers struct {
 	stream  *sinks.Stream[sinks.Answer]
+	graders graders
 	verbose bool
-	said    []string // a line for the log about each answer
+	said    []string      // a line for the log about each answer
+	asked   []grade.Asked // every question, to find answers that went to the wrong one
+	wrong   int           // of them with their text
 }
+
+// What is kept to find answers that went to the wrong question.
+const (
+	mostWrong = 1000
+	mostText  = 16 << 10
+)
 
 func startAnswers(_ context.Context, w *Watched) (Observer, error) {
 	if w.Run.graders == nil {
@@ -76,13 +85,15 @@ func startAnswers(_ context.Context, w *Watched) (Observer, error) {
 	if err != nil {
 		return nil, &LostError{err}
 	}
-	return &answers{stream: stream, verbose: w.Run.Benchmark.Accuracy.Verbose}, nil
+	return &answers{stream: stream, graders: w.Run.graders, verbose: w.Run.Benchmark.Accuracy.Verbose}, nil
 }
 
 // answered is an answer as the file has it, and what is still to be said of it.
 type answered struct {
 	row    sinks.Answer
 	judged *grade.Judgement
+	truth  string
+	text   string // that was judged
 }
 
 // Render is the answer, nil for what is no answer to a question.
@@ -91,7 +102,7 @@ func (a *answers) Render(rec *record.Record, _ *transport.Exchange, said loadgen
 		return nil
 	}
 	k := said.Asked
-	return &answered{judged: said.Judged, row: sinks.Answer{
+	return &answered{judged: said.Judged, truth: k.Truth, text: string(answerOf(&said)), row: sinks.Answer{
 		At: rec.End, SessionID: rec.SessionID, SessionNum: rec.SessionNum, ConversationID: rec.ConversationID,
 		RequestID: rec.XRequestID, Phase: rec.Phase, Item: k.Item, Task: k.Task, Grader: k.Grader,
 		Status: string(rec.Status), FinishReason: rec.FinishReason,
@@ -107,6 +118,7 @@ func (a *answers) Keep(rec *record.Record, rendered any) {
 		row.Passed, row.Unparsed, row.Confidence = j.Passed(), j.Unparsed, j.Confidence
 		row.Expected, row.Actual, row.Explanation = j.Expected, j.Actual, j.Explanation
 		_ = a.stream.Write(*row) // Close tells of what could not be written
+		a.remember(rec, one)
 		if a.verbose && row.Outcome != "" {
 			a.said = append(a.said, fmt.Sprintf("accuracy: session %d, %s: %s%s; %s", row.SessionNum, row.Item,
 				row.Outcome, because(row.Why), words.Clip(words.Line(row.Explanation), 200)))
@@ -114,11 +126,29 @@ func (a *answers) Keep(rec *record.Record, rendered any) {
 	}
 }
 
-// Stop completes the file.
+// remember keeps what is needed of a question that was answered.
+func (a *answers) remember(rec *record.Record, one *answered) {
+	if rec.Answer == "" {
+		return
+	}
+	q := grade.Asked{
+		Item: one.row.Item, Task: one.row.Task, Grader: one.row.Grader, Truth: one.truth, Start: rec.Sent, End: rec.End,
+	}
+	if rec.Answer == record.Wrong && a.wrong < mostWrong && len(one.text) <= mostText {
+		q.Wrong, q.Text = true, one.text
+		a.wrong++
+	}
+	a.asked = append(a.asked, q)
+}
+
+// Stop completes the file, and finds answers that went to the wrong question: nothing is
+// sent any more, and code is not run again for it.
 func (a *answers) Stop(_ context.Context, out *Result) error {
 	if out == nil {
 		return a.stream.Discard()
 	}
+	delete(a.graders, grade.Code)
+	out.Swaps = grade.FindSwaps(a.asked, a.graders)
 	out.lose(a.stream.Close())
 	out.Log = append(out.Log, a.said...)
 	return nil

@@ -11,6 +11,7 @@ import (
 	"context"
 	"time"
 
+	"aiperf.dev/aiperf/internal/grade"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/secret"
@@ -70,6 +71,7 @@ type Result struct {
 	Host     telemetry.Host
 	Identity *verdict.Identity // nil where the server does not say what it is
 	Fidelity *trace.Fidelity   // nil where nothing recorded was played
+	Swaps    grade.Swaps       // among the answers to questions
 	Doubt    string            // about the token counts; "" for none
 	Lost     string            // why records could not be written; "" when all were
 	Notes    []string          // what the run's warnings say beside, one line each

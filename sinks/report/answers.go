@@ -20,6 +20,9 @@ func (r *Report) answersOfOne(s *sheet) {
 			s.wrapped(words.Pad("Answers", labelColumn), text)
 		}
 	}
+	if text := r.SwappedAnswers(); text != "" {
+		s.wrapped(words.Pad("", labelColumn), text)
+	}
 }
 
 // answersOf says how many of a cell's answers are right: "67.2 % right of 600 [63.1, 70.7];
@@ -99,6 +102,30 @@ func (r *Report) AnswersOverLoad() string {
 		text += fmt.Sprintf("; of these, %s cut off at the token limit", wasOrWere(worst.Cut))
 	}
 	return text
+}
+
+// SwappedAnswers says where the server gives answers to the wrong questions: "at concurrency
+// 16, 11 of 14 wrong answers are right for another question asked at the same time (1 for
+// questions asked at other times): answers go to the wrong requests". "" where nothing shows it.
+func (r *Report) SwappedAnswers() string {
+	var where []string
+	for c, s := range r.Results.Swapped() {
+		text := fmt.Sprintf("%s of %s right for another question asked at the same time (%s for questions asked at other times)",
+			words.Whole(s.Beside), words.CountOf(s.Wrong, "wrong answer is", "wrong answers are"), words.Whole(s.Apart))
+		if len(r.Results.Cells) > 1 {
+			text = "at " + c.Cell.Short() + ", " + text
+		}
+		where = append(where, text)
+	}
+	if len(where) == 0 {
+		return ""
+	}
+	return some(where, 2) + ": answers go to the wrong requests"
+}
+
+// answersSentences are what is said of the answers to questions over all cells.
+func (r *Report) answersSentences() []string {
+	return slices.DeleteFunc([]string{r.AnswersOverLoad(), r.SwappedAnswers()}, func(s string) bool { return s == "" })
 }
 
 // wasOrWere is a count with its verb.

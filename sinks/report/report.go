@@ -160,8 +160,8 @@ func (r *Report) screen() string {
 			more = " (more columns)"
 		}
 	}
-	if text := r.AnswersOverLoad(); text != "" && r.Full == nil {
-		s.wrapped(words.Pad("answers", r.labelWidth()), text)
+	if said := r.answersSentences(); len(said) > 0 && r.Full == nil {
+		s.wrapped(words.Pad("answers", r.labelWidth()), strings.Join(said, "; "))
 	}
 	if r.Limit != "" && r.folded < mostFolds {
 		name := "server"

@@ -54,6 +54,7 @@ func (r *Report) Sentences() (out []string) {
 	if s := r.WantedSentence(); s != "" {
 		out = append(out, s)
 	}
+	out = append(out, r.answersSentences()...)
 	if r.Limit != "" {
 		out = append(out, r.Limit)
 	}

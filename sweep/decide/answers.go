@@ -1,11 +1,13 @@
 package decide
 
 import (
+	"iter"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 
+	"aiperf.dev/aiperf/internal/grade"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
@@ -179,6 +181,35 @@ func (r *Results) AnswersOverLoad() (out []*AnswersChange) {
 		}
 	}
 	return out
+}
+
+// swapAlpha is the chance that answers are called swapped in any cell of a plan in which
+// none are.
+const swapAlpha = 0.01
+
+// Swapped are the cells that give answers to the wrong questions, with what shows it: their
+// wrong answers are right for questions that were under way at the same time, more often than
+// for others of the same tasks (a sign test of the answers that are right for one of both).
+func (r *Results) Swapped() iter.Seq2[*CellResult, grade.Swaps] {
+	return func(yield func(*CellResult, grade.Swaps) bool) {
+		for i := range r.Cells {
+			c := &r.Cells[i]
+			var all grade.Swaps
+			for _, o := range c.runs {
+				all.Wrong += o.Swaps.Wrong
+				all.Beside += o.Swaps.Beside
+				all.Apart += o.Swaps.Apart
+			}
+			n := float64(all.Beside + all.Apart)
+			level := 1 - swapAlpha/float64(len(r.Cells))
+			if n == 0 || !(stats.Flips(float64(all.Beside), float64(all.Apart), n, level).Low > 0) {
+				continue
+			}
+			if !yield(c, all) {
+				return
+			}
+		}
+	}
 }
 
 // loadValue is the value of the axis that makes a cell's load; 0 where none does.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/grade"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/validity"
@@ -24,14 +25,15 @@ type Outcome struct {
 	Backlog                     *Backlog          // of an open loop that can tell; nil otherwise
 	OK, Failed, Cancelled, Sent int64
 	Cut, Unsent                 int64
-	Records                     int64     // lines in the run's journal
-	Beside                      Beside    // what servers and GPUs said meanwhile
-	Ends                        []Ends    // of the percentiles that shared reads leave open, in the full window
-	Sample                      []float64 // sorted values of SampleTag's metric; nil where no rule asks for them
-	Answers                     Scores    // to questions with known answers; nil where none was asked
-	Why                         string    // the plan's source gave the run; "" where no outcome decided that
-	Err                         string    // why there is no result; "" for a run that measured
-	Gone                        bool      // because the server was not there, or went away
+	Records                     int64       // lines in the run's journal
+	Beside                      Beside      // what servers and GPUs said meanwhile
+	Ends                        []Ends      // of the percentiles that shared reads leave open, in the full window
+	Sample                      []float64   // sorted values of SampleTag's metric; nil where no rule asks for them
+	Answers                     Scores      // to questions with known answers; nil where none was asked
+	Swaps                       grade.Swaps // among these answers
+	Why                         string      // the plan's source gave the run; "" where no outcome decided that
+	Err                         string      // why there is no result; "" for a run that measured
+	Gone                        bool        // because the server was not there, or went away
 	// design effect within the run on the share of good requests; 0 where no search asks
 	GoodEffect  float64
 	Took        time.Duration

@@ -69,6 +69,9 @@ func Plan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
 	if len(plan.Cells) > 1 {
 		words.TwoColumns(w, "judged", judgedText(plan), 8)
 	}
+	if text := questionsText(plan); text != "" {
+		words.TwoColumns(w, "asked", "questions with known answers: "+text, 8)
+	}
 	words.TwoColumns(w, "order", plan.Turns(), 8)
 	words.TwoColumns(w, "lock", "sha256:"+plan.Hash+" (another plan has another: --resume and --done go by it)", 8)
 }
