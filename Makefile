@@ -5,7 +5,7 @@ BIN         := build/bin
 GOFUMPT     := $(BIN)/gofumpt@v0.12.0
 STATICCHECK := $(BIN)/staticcheck@v0.8.2
 
-.PHONY: all test unit lint cross race nvml bench sim graders generate pictures venv clean
+.PHONY: all test unit lint cross race nvml bench sim graders outlets generate pictures venv clean
 
 all: test
 
@@ -89,6 +89,13 @@ ANSWERS := 2000
 graders:
 	go test -v -timeout $(LIMIT) ./internal/grade -run TestAgainstReference -reference $$(internal/repo/venv.sh graders) -answers $(ANSWERS)
 	@if [ -n "$(BBH)" ]; then go test -v ./loadgen/dataset/exam -run TestBigBenchPrompts -bbh $(abspath $(BBH)); fi
+
+# outlets compares tables with what real programs receive and serve: an MLflow server, an
+# OpenTelemetry collector and its messages in Python, Prometheus' client, and node exporter
+# where prometheus-node-exporter is installed. LLAMA=URL compares those of a llama.cpp server,
+# started with --metrics, with its own counters.
+outlets:
+	go test -v -count=1 -timeout $(LIMIT) ./internal/acceptance -run 'TheTable|IsRead|Llama' -outlets $$(internal/repo/venv.sh outlets) -llama "$(LLAMA)"
 
 generate:
 	go generate ./...

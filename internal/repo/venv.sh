@@ -5,6 +5,7 @@
 #   internal/repo/venv.sh notebooks  build/venv-notebooks: the same and pictures
 #   internal/repo/venv.sh servers    build/venv-servers: inference servers by others
 #   internal/repo/venv.sh grpc       build/venv-grpc: another gRPC, with Triton's messages
+#   internal/repo/venv.sh outlets    build/venv-outlets: receivers and exporters of metrics by others
 #   internal/repo/venv.sh graders    build/venv-graders: what AIPerf's graders are made of
 #   internal/repo/venv.sh aiperf     build/venv-aiperf: AIPerf, as far as its models need
 #
@@ -31,6 +32,10 @@ grpc)
 	dir=build/venv-grpc
 	packages="tritonclient==2.73.0 grpcio==1.85.1 grpcio-reflection==1.81.1 protobuf==6.33.6 numpy==2.4.6 packaging==26.3"
 	;;
+outlets)
+	dir=build/venv-outlets
+	packages="mlflow==3.17.2 prometheus_client==0.26.0 opentelemetry-proto==1.45.2 protobuf==7.36.2 rotel==0.0.1a15"
+	;;
 graders) # of lighteval the modules that match, without what models need
 	dir=build/venv-graders
 	alone=--no-deps
@@ -42,7 +47,7 @@ aiperf) # what its models import, and nothing of the rest that it would bring
 	packages="aiperf==0.13.0 annotated-types==0.8.0 attrs==26.1.0 cyclopts==4.25.3 jinja2==3.1.6 markupsafe==3.0.4 msgspec==0.22.0 numpy==2.4.6 orjson==3.11.9 pydantic==2.14.3 pydantic-core==2.50.4 pydantic-settings==2.16.3 python-dotenv==1.2.4 pyyaml==6.0.3 ruamel.yaml==0.18.17 typing-extensions==4.16.0 typing-inspection==0.4.5"
 	;;
 *)
-	echo "venv.sh: $1: want readers, notebooks, servers, grpc, graders or aiperf" >&2
+	echo "venv.sh: $1: want readers, notebooks, servers, grpc, outlets, graders or aiperf" >&2
 	exit 2
 	;;
 esac

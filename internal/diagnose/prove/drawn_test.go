@@ -42,6 +42,13 @@ func (d draws) shape() (s drawn, step float64) {
 	return s, d.apart(2, 20)
 }
 
+// small is a shape of few requests that take little time: one that refuses requests is asked
+// again and again.
+func (d draws) small() (s drawn, step float64) {
+	s = drawn{load: 4 + int(3*d.next()), isl: int(d.apart(48, 768)), osl: int(d.apart(8, 24))}
+	return s, d.apart(1, 2)
+}
+
 // perToken is the time that a prompt's token may take of an engine's, in steps.
 func (s drawn) perToken() float64 { return float64(s.osl) / float64(s.load) / float64(s.isl) }
 
@@ -118,7 +125,7 @@ var kinds = []struct {
 		return s
 	}},
 	{"a limit on the rate, which refuses requests", nil, func(d draws) drawn {
-		s, step := d.shape()
+		s, step := d.small()
 		s.words = fmt.Sprintf("step=%.2fms&prefill=1us&batch=256&rate_limit=%.3f", step, 1e3*float64(s.load)/step/float64(s.osl)/d.apart(1.5, 5))
 		return s
 	}},
@@ -180,7 +187,7 @@ var kinds = []struct {
 		return s
 	}},
 	{"workers, whose line is too short for the load", nil, func(d draws) drawn {
-		s, step := d.shape()
+		s, step := d.small()
 		workers := max(1, int(float64(s.load)/d.apart(2, 5)))
 		s.words = fmt.Sprintf("ttft=%.2fms&itl=%.2fms&workers=%d&queue=%d", step, step, workers, max(1, (s.load-workers)/2))
 		return s
