@@ -191,8 +191,7 @@ func (r *runner) theirs(m *measured, rep *RunReport) (*aiperf.Writer, error) {
 	sayOfSlices(a, rep)
 	p := r.profile(m.run, rep)
 	p.Span = m.Span
-	http := r.opt.Driver == nil || r.opt.Driver.Network() // not in virtual time
-	if a.Trace && p.Records && http {
+	if a.Trace && p.Records && r.opt.network() { // in virtual time nothing is sent over HTTP
 		p.Trace = filepath.Join(p.Dir, aiperf.TraceName)
 	}
 	return aiperf.NewWriter(p)

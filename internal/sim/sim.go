@@ -73,6 +73,9 @@ func runFile(file, dir string, worlds *Worlds, set ...schema.Assignment) (*Outco
 	if worlds.Scrape {
 		driver = scraped{onerun.Simulated{World: worlds.Open}, worlds}
 	}
+	if len(worlds.exporters) > 0 {
+		driver = shown{driver, worlds.exporters}
+	}
 	res, err := runner.Run(context.Background(), context.Background(), plan, runner.Options{
 		Dir: filepath.Join(dir, "results"), Source: text, SourceName: file, SourceEnding: filepath.Ext(file),
 		Version: "simulation", Driver: driver,
@@ -92,6 +95,18 @@ func runFile(file, dir string, worlds *Worlds, set ...schema.Assignment) (*Outco
 		}
 	}
 	return out, nil
+}
+
+// shown is a driver whose runs are shown to exporters.
+type shown struct {
+	onerun.Driver
+	to []onerun.Exporter
+}
+
+// Drive carries out a run.
+func (d shown) Drive(issue, hard context.Context, run *onerun.Opened, s *onerun.Session) (*onerun.Result, error) {
+	s.Exporters = append(s.Exporters, d.to...)
+	return d.Driver.Drive(issue, hard, run, s)
 }
 
 // fileName is that of the experiment in its folder.

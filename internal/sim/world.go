@@ -20,6 +20,7 @@ import (
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/loadgen/transport/wire"
+	"aiperf.dev/aiperf/runner/onerun"
 )
 
 // between is how long a plan rests between two runs, in ns.
@@ -49,7 +50,8 @@ type Worlds struct {
 	Garble func(page []byte) []byte
 	tell   func(telemetry.Sample)
 
-	unlogged bool // nobody reads what the servers log
+	unlogged  bool // nobody reads what the servers log
+	exporters []onerun.Exporter
 
 	runs    int   // so far
 	at      int64 // ns since the plan began, at the start of the run in progress
