@@ -27,6 +27,7 @@ func catalogue() []command {
 		plotCommand,
 		exportCommand,
 		listCommand,
+		chatCommand,
 		captureCommand,
 		datasetCommand,
 		analyzeTraceCommand,

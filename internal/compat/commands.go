@@ -19,7 +19,6 @@ func AbsentCommands() []Absent {
 		{"proxy", "not needed: one process has no message bus"},
 		{"kube", "run the one static binary in a pod or job of your own"},
 		{"speed-bench-report", "aiperf export DIR --table cells compares the cells of a sweep; acceptance lengths are not measured"},
-		{"chat", "try the server with curl; aiperf profile --request-count 1 measures one request"},
 	}
 }
 

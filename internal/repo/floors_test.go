@@ -26,6 +26,7 @@ internal/atomicfile:
 internal/bench: *
 internal/browser:
 internal/capture: internal/atomicfile internal/diag internal/record internal/secret internal/words loadgen/endpoint loadgen/endpoint/claims loadgen/tokenizer loadgen/transport
+internal/chat: internal/diag internal/record internal/secret internal/words loadgen/dataset/conversation loadgen/endpoint loadgen/endpoint/claims loadgen/tokenizer loadgen/transport
 internal/compat: internal/argv internal/diag loadgen/endpoint schema
 internal/alarm:
 internal/decimal:

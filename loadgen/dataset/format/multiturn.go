@@ -135,6 +135,9 @@ func isSystem(t *conversation.Turn) bool {
 	return t.Role == "system" && len(t.Texts) == 1 && t.Timestamp == nil && t.Delay == 0 && len(t.Extra) == 0
 }
 
+// LineFormat is the format of what Line writes.
+func LineFormat() string { return multiTurn.Name }
+
 // Line is a conversation as a line of a multi_turn file that reads back to the
 // same conversation. One that this format has no words for, such as a whole
 // body or recorded messages, is an error.
