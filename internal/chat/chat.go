@@ -127,7 +127,8 @@ func (c *Chat) unreached(err error) error {
 	}
 	return &diag.Error{
 		Code: diag.Failed, Cause: err,
-		Message: "cannot reach " + secret.Host(c.cfg.Server.String()) + ": " + strings.TrimPrefix(words.Clip(c.hide.Text(err.Error()), 160), "connect: "),
+		Message: "cannot reach " + secret.Host(c.cfg.Server.String()) + ": " +
+			strings.TrimPrefix(words.Clip(c.hide.Text(err.Error()), 160), "connect: "),
 		Hint:    "is the server running? the built-in one is -u mock:",
 	}
 }

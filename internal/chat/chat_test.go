@@ -143,8 +143,10 @@ func TestThingsThatGoWrong(t *testing.T) {
 		"refused": {func(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, `{"error":{"message":"bad key `+strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")+`"}}`, http.StatusUnauthorized)
 		}, "the server answered 401: bad key ***"},
-		"a page":  {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, "the answer begins"},
-		"moved":   {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://elsewhere.invalid/", http.StatusTemporaryRedirect) }, "the server answered 307"},
+		"a page": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, "the answer begins"},
+		"moved": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://elsewhere.invalid/", http.StatusTemporaryRedirect)
+		}, "the server answered 307"},
 		"nothing": {func(w http.ResponseWriter, _ *http.Request) { stream(w, "data: [DONE]\n\n") }, "the answer has no text"},
 		"an error": {func(w http.ResponseWriter, _ *http.Request) {
 			stream(w, delta("content", "a"), "data: {\"error\":{\"message\":\"out of memory\"}}\n\n")
