@@ -129,7 +129,7 @@ func (c *Chat) unreached(err error) error {
 		Code: diag.Failed, Cause: err,
 		Message: "cannot reach " + secret.Host(c.cfg.Server.String()) + ": " +
 			strings.TrimPrefix(words.Clip(c.hide.Text(err.Error()), 160), "connect: "),
-		Hint:    "is the server running? the built-in one is -u mock:",
+		Hint: "is the server running? the built-in one is -u mock:",
 	}
 }
 
