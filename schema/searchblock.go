@@ -80,8 +80,11 @@ type Limit struct {
 }
 
 // ParseLimit reads "time_to_first_token < 500". Times are continuous, so that < and <=
-// are the same.
+// are the same. "correct" asks for right answers to questions.
 func ParseLimit(text string) (Limit, bool) {
+	if text == "correct" {
+		return Limit{Tag: "accuracy", Above: true, Value: 1}, true
+	}
 	at := strings.IndexAny(text, "<>")
 	if at < 0 {
 		return Limit{}, false

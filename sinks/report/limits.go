@@ -111,6 +111,10 @@ func limitsOf(slos map[string]float64) string {
 		if m.LargerIsBetter {
 			op = "≥"
 		}
+		if m.Tag == metrics.Accuracy && limit == 1 { // of one answer there is no other
+			parts = append(parts, "right answers")
+			continue
+		}
 		parts = append(parts, metrics.Series(m.Tag, "")+" "+op+" "+plainAmount(limit, metrics.ShortUnit(m.Unit)))
 	}
 	return words.And(parts)

@@ -34,6 +34,7 @@ func Catalogue() []Row {
 		{"throughput-vs-load", "Throughput against load", "Where does it stop growing?", false, lined, throughput},
 		{"latency-vs-load", "Latency against load", "When does it get slow?", false, lined, latency},
 		{"good-share", "Goodput against load", "How much load can I promise?", false, lined, goodShare},
+		{"answers", "Right answers against load", "Are the answers still right under load?", false, lined, answers},
 		{"search", "The search", "Where is the limit, and what did each probe show?", false, lined, searched},
 		{"change", "Change between two systems", "Did it regress?", false, paired, change},
 		{"trials", "Trials beside their interval", "Can I believe the ±?", false, evenly, trials},

@@ -99,7 +99,7 @@ func TestCatalogue(t *testing.T) {
 	d := demo()
 	missing := map[string]string{
 		"cost": "no price", "telemetry": "no telemetry", "heatmap": "36 good requests",
-		"search": "no search",
+		"search": "no search", "answers": "no questions",
 	}
 	ids := map[string]bool{}
 	for _, r := range Catalogue() {
@@ -126,8 +126,8 @@ func TestCatalogue(t *testing.T) {
 			_ = os.WriteFile(filepath.Join(dir, r.ID+".png"), b, 0o644)
 		}
 	}
-	if len(ids) != 15 {
-		t.Errorf("%d charts, want 15", len(ids))
+	if len(ids) != 16 {
+		t.Errorf("%d charts, want 16", len(ids))
 	}
 }
 
@@ -573,6 +573,51 @@ func TestMetricsOfTargetsAreNotTheCells(t *testing.T) {
 	k := key{"full", "m", "p50"}
 	if c.stats[k].Value != 3 || len(c.trials[k]) != 1 || c.trials[k][0].Value != 1 {
 		t.Errorf("estimate %v, trials %v; want 3 and that of the run, 1", c.stats[k].Value, c.trials[k])
+	}
+}
+
+// Right answers stand above what became of the others; why the server stopped is shown where
+// it is not always the same.
+func TestAnswersChart(t *testing.T) {
+	t.Parallel()
+	d := demo()
+	if _, missing := answers(d, nil); !strings.Contains(missing, "--accuracy-benchmark") {
+		t.Errorf("without questions: %q", missing)
+	}
+	r := d.Requests
+	for i := range r.Cell {
+		what := [][3]string{
+			{"", "", "stop"}, {"right", "", "stop"}, {"wrong", "", "stop"}, {"not_judged", "empty", "length"},
+		}[i%4]
+		r.Answer, r.AnswerWhy = append(r.Answer, what[0]), append(r.AnswerWhy, what[1])
+		r.Finish = append(r.Finish, what[2])
+		r.InWindow[i] = true
+	}
+	for _, c := range d.Cells {
+		c.stats[key{"full", "accuracy", "avg"}] = Stat{Value: .5, Low: .4, High: .6}
+	}
+	panels, missing := answers(d, nil)
+	if missing != "" || len(panels) != 3 {
+		t.Fatalf("%d panels, missing %q", len(panels), missing)
+	}
+	for k, want := range map[int]map[string]float64{
+		1: {"wrong": 100. / 3, "not judged: empty": 100. / 3}, 2: {"stop": 200. / 3, "length": 100. / 3},
+	} {
+		got := map[string]float64{}
+		for _, s := range panels[k].Series {
+			got[s.Name] = s.Rects[0].Y1 - s.Rects[0].Y0
+		}
+		for name, share := range want {
+			if math.Abs(got[name]-share) > 4 || len(got) != len(want) { // of 30 a cell
+				t.Errorf("panel %d: %v, want %v", k, got, want)
+			}
+		}
+	}
+	for i := range r.Finish {
+		r.Finish[i] = "stop"
+	}
+	if panels, _ = answers(d, nil); len(panels) != 2 {
+		t.Errorf("%d panels where the server always stopped alike", len(panels))
 	}
 }
 

@@ -198,6 +198,7 @@ func (r *Requests) addOne(x *results.Request, c *Cell, trial int) {
 	}
 	r.OK, r.InWindow, r.Steady = append(r.OK, x.Status == "ok"), append(r.InWindow, true), append(r.Steady, false)
 	r.Missed, r.Status = append(r.Missed, ""), append(r.Status, x.Status)
+	r.Answer, r.AnswerWhy, r.Finish = append(r.Answer, ""), append(r.AnswerWhy, ""), append(r.Finish, "")
 	k := run{c, trial}
 	if s, ok := r.starts[k]; !ok || x.Intended < s {
 		r.starts[k] = x.Intended

@@ -25,6 +25,7 @@ type Requests struct {
 	ServerQueue, ServerPrefill         []float64 // ms, where the server says
 	OK, InWindow, Steady               []bool
 	Missed, Status                     []string
+	Answer, AnswerWhy, Finish          []string // to questions with known answers; "" for other requests
 	ID                                 []float64
 	starts                             map[run]float64
 	// Total counts the requests of the measured phases, held here or not; Note
@@ -46,7 +47,7 @@ var requestColumns = map[string]bool{
 	"intended_ns": true, "sent_ns": true, "first_token_ns": true, "last_token_ns": true, "end_ns": true,
 	"ttft_ms": true, "itl_ms": true, "latency_ms": true, "dispatch_lateness_ms": true, "admission_wait_ms": true,
 	"isl": true, "osl": true, "osl_requested": true, "usage_prompt_tokens": true, "slo_failed": true,
-	"server_queue_ms": true, "server_prefill_ms": true,
+	"server_queue_ms": true, "server_prefill_ms": true, "answer": true, "answer_why": true, "finish_reason": true,
 }
 
 // keptMost is how many requests the charts hold at once. Of a larger result
@@ -185,6 +186,8 @@ func (r *Requests) add(t *sinks.TableRows, rows []int, at map[string]*Cell) {
 		return into
 	}
 	r.Missed, r.Status = texts(r.Missed, "slo_failed"), texts(r.Status, "status")
+	r.Answer, r.AnswerWhy = texts(r.Answer, "answer"), texts(r.AnswerWhy, "answer_why")
+	r.Finish = texts(r.Finish, "finish_reason")
 	for _, s := range r.Status[len(r.OK):] {
 		r.OK = append(r.OK, s == "ok")
 	}

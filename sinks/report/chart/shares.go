@@ -25,14 +25,18 @@ func goodShare(d *Data, _ *Cell) ([]draw.Panel, string) {
 		X: a.axis, Y: draw.Axis{Label: "goodput (%)", Zero: true},
 		Series: d.series(a, metrics.GoodRequestFraction, "avg", "", inPercent),
 	}
-	low := d.misses(a)
-	switch {
-	case len(low.Series) == 0:
-		return []draw.Panel{top}, ""
-	case !low.X.Names || a.nomin: // the axis of the line
-		return oneAxis([]draw.Panel{top, low}), ""
+	return a.above(top, d.misses(a)), ""
+}
+
+// above puts a line along the load above bars, without those that are empty. They share the
+// axis where they can.
+func (a along) above(top draw.Panel, bars ...draw.Panel) []draw.Panel {
+	bars = slices.DeleteFunc(bars, func(p draw.Panel) bool { return len(p.Series) == 0 })
+	all := append([]draw.Panel{top}, bars...)
+	if len(bars) > 0 && (!bars[0].X.Names || a.nomin) { // the axis of the line
+		return oneAxis(all)
 	}
-	return []draw.Panel{top, low}, ""
+	return append(all[:1], oneAxis(bars)...)
 }
 
 // barWidth is the share of the room between two bars that a bar takes.
@@ -73,18 +77,33 @@ var missedInks = []draw.Ink{draw.S4, draw.S2, draw.S5, draw.S6, draw.S7, draw.S8
 
 // misses stacks, cell by cell, the share of requests by the limit they missed.
 func (d *Data) misses(a along) draw.Panel {
-	why, total := map[string]map[*Cell]float64{}, map[*Cell]float64{}
-	for i, c := range d.Requests.Cell {
+	return d.stack(a, "missed (%)", func(i int) (string, bool) {
 		part := d.Requests.part(i)
 		if part&record.Attempted == 0 || part&record.Answered != 0 && !d.Requests.InWindow[i] {
-			continue
+			return "", false
 		}
-		total[c]++
-		reason := d.Requests.Missed[i]
 		if part == record.InFailed {
-			reason = "failed: " + d.Requests.Status[i]
+			return failedWord + d.Requests.Status[i], true
 		}
-		if reason = first(reason); reason == "" {
+		return first(d.Requests.Missed[i]), true
+	}, func(reason string) string { return "missed " + cmp.Or(metrics.Series(reason, ""), reason) })
+}
+
+// failedWord is what the reason of a request that failed begins with.
+const failedWord = "failed: "
+
+// stack is the share of requests that count, cell by cell, by what reason says of each: "" is
+// left blank. named is the reason in a legend; that of a failure stands there as it is.
+func (d *Data) stack(a along, label string, reason func(i int) (why string, counts bool),
+	named func(why string) string,
+) draw.Panel {
+	why, total := map[string]map[*Cell]float64{}, map[*Cell]float64{}
+	for i, c := range d.Requests.Cell {
+		reason, counts := reason(i)
+		if counts {
+			total[c]++
+		}
+		if !counts || reason == "" {
 			continue
 		}
 		if why[reason] == nil {
@@ -93,14 +112,11 @@ func (d *Data) misses(a along) draw.Panel {
 		why[reason][c]++
 	}
 	x, ends := d.bars(a)
-	p := draw.Panel{X: x, Y: draw.Axis{Label: "missed (%)", Zero: true}, Height: 0.7}
+	p := draw.Panel{X: x, Y: draw.Axis{Label: label, Zero: true}, Height: 0.7}
 	stacked := map[*Cell]float64{}
 	for i, reason := range slices.Sorted(maps.Keys(why)) {
-		s := draw.Series{
-			Name: "missed " + cmp.Or(metrics.Series(reason, ""), reason),
-			Ink:  missedInks[i%len(missedInks)],
-		}
-		if strings.HasPrefix(reason, "failed: ") {
+		s := draw.Series{Name: named(reason), Ink: missedInks[i%len(missedInks)]}
+		if strings.HasPrefix(reason, failedWord) {
 			s.Name, s.Ink = reason, draw.Bad
 		}
 		for _, c := range d.Cells {
@@ -169,7 +185,7 @@ func trials(d *Data, _ *Cell) ([]draw.Panel, string) {
 
 // oneAxis are panels along one axis of x, which the last of them names.
 func oneAxis(panels []draw.Panel) []draw.Panel {
-	for i := range panels[:len(panels)-1] {
+	for i := range max(0, len(panels)-1) {
 		panels[i].X.Label = ""
 	}
 	return panels
