@@ -58,6 +58,32 @@ func Share(trials []Tally, level float64) Estimate {
 	return e
 }
 
+// Differ reports whether trials differ by more than their attempts explain: the statistic of Pearson's test of
+// equal shares, over the effect within trials, lies beyond the quantile of its χ² that is exceeded in alpha of
+// the cases. Fewer than two trials, and those that are all good or all bad, do not.
+func Differ(trials []Tally, alpha float64) bool {
+	var hits, of, within float64
+	n := 0
+	for _, t := range trials {
+		if t.Of > 0 && t.Hits >= 0 {
+			hits, of, n = hits+min(t.Hits, t.Of), of+t.Of, n+1
+			within += t.Of * max(1, t.Effect)
+		}
+	}
+	p := hits / of
+	if n < 2 || p <= 0 || p >= 1 {
+		return false
+	}
+	x := 0.0
+	for _, t := range trials {
+		if t.Of > 0 && t.Hits >= 0 {
+			r := min(t.Hits, t.Of) - p*t.Of
+			x += r * r / (t.Of * p * (1 - p))
+		}
+	}
+	return x/(within/of) > 2*gammaQuantile(float64(n-1)/2, 1-alpha)
+}
+
 // shareBatches is how many batches DesignEffect takes the variance of.
 const shareBatches = 10
 

@@ -80,7 +80,7 @@ func (s *state) double() Step {
 		return s.end(Wide)
 	}
 	if !s.seen(last) {
-		return Step{Load: last.Load, Why: "a second run confirms " + s.number(last.Load)}
+		return Step{Load: last.Load, Why: another(last) + " run confirms " + s.number(last.Load)}
 	}
 	return s.end(AtLeast)
 }
@@ -126,7 +126,7 @@ func (s *state) belowFails() Step {
 		return s.end(Wide)
 	}
 	if !s.seen(s.fails) {
-		return Step{Load: s.fails.Load, Why: "a second run confirms " + s.number(s.fails.Load)}
+		return Step{Load: s.fails.Load, Why: another(s.fails) + " run confirms " + s.number(s.fails.Load)}
 	}
 	return s.end(Fewer)
 }
@@ -174,7 +174,7 @@ func (s *state) narrow() Step {
 func (s *state) missing() (n int) {
 	for _, l := range []*Load{s.holds, s.fails} {
 		if l != nil && !s.seen(l) {
-			n += max(1, 2-l.Runs)
+			n += max(1, s.times(l)-l.Runs)
 		}
 	}
 	if n > 0 {
@@ -183,19 +183,30 @@ func (s *state) missing() (n int) {
 	return n
 }
 
-// seen reports whether an end of the bracket was seen twice, the second time from the
-// other side; at a bound of the range there is no load to come from.
+// seen reports whether an end of the bracket was seen often enough, once from the other
+// side; at a bound of the range there is no load to come from.
 func (s *state) seen(l *Load) bool {
 	switch {
+	case l.Runs < s.times(l):
+		return false
 	case l == s.holds && l.Load == s.High, l == s.fails && l.Load == s.Low:
-		return l.Runs >= 2
+		return true
 	case l == s.holds:
-		return l.confirmed(l.above)
+		return l.above
 	}
-	return l.confirmed(l.below)
+	return l.below
 }
 
-// confirm repeats an end of the bracket that was not seen twice, from the other side:
+// times is how often an end of the bracket has to be seen: twice, and three times where runs of
+// other loads differ, but those of the end would not show it. There a run may be good by luck.
+func (s *state) times(l *Load) int {
+	if s.noisy && l.flat {
+		return mostRuns
+	}
+	return 2
+}
+
+// confirm repeats an end of the bracket that was not seen often enough, from the other side:
 // L after a larger load, U after a smaller one.
 func (s *state) confirm() (Step, bool) {
 	var at float64 // the last load that was probed
@@ -207,7 +218,7 @@ func (s *state) confirm() (Step, bool) {
 	}
 	needs := func(l *Load) bool { return l != nil && !s.seen(l) }
 	again := func(l *Load, from string) (Step, bool) {
-		return Step{Load: l.Load, Why: fmt.Sprintf("a second run confirms %s, %s", s.number(l.Load), from)}, true
+		return Step{Load: l.Load, Why: fmt.Sprintf("%s run confirms %s, %s", another(l), s.number(l.Load), from)}, true
 	}
 	switch lower, upper := needs(s.holds), needs(s.fails); {
 	case lower && at > s.holds.Load:
@@ -230,4 +241,12 @@ func (s *state) confirm() (Step, bool) {
 		return again(s.fails, "at another time")
 	}
 	return Step{}, false
+}
+
+// another is the word for one more run at a load.
+func another(l *Load) string {
+	if l.Runs == 1 {
+		return "a second"
+	}
+	return "another"
 }

@@ -44,13 +44,12 @@ type Load struct {
 	Low, High float64 // its interval
 	Of        float64 // requests
 	Torn      bool    // of an Answer: one of its runs holds by itself and another one fails by itself
+	differ    bool    // its runs differ by more than their requests explain
+	flat      bool    // nearly all of its requests are good, or bad: how much runs differ is not seen
 	above     bool    // some run came after one at a larger load
 	below     bool
 	last      int // index of its last usable run
 }
-
-// Confirmed reports whether a load was seen twice, once coming from the given side.
-func (l *Load) confirmed(side bool) bool { return l.Runs >= 2 && side }
 
 // judged pools the usable runs of each load.
 func judged(t Terms, runs []Run) []Load {
@@ -86,6 +85,7 @@ func (l *Load) judge(t Terms, runs []Run) {
 			l.Of += r.Worst.Of
 		}
 	}
+	l.differ, l.flat = stats.Differ(worst, differs), flat(worst)
 	low := stats.Share(worst, Level)
 	high := low
 	if !slices.Equal(worst, best) {
@@ -101,6 +101,15 @@ func (l *Load) judge(t Terms, runs []Run) {
 	default:
 		l.State = Undecided
 	}
+}
+
+// flat reports whether at most one request of a run, on average, is bad, or good.
+func flat(runs []stats.Tally) bool {
+	hits, of := 0.0, 0.0
+	for _, t := range runs {
+		hits, of = hits+t.Hits, of+t.Of
+	}
+	return of > 0 && min(hits, of-hits) <= float64(len(runs))
 }
 
 // alone reports whether single runs of a load contradict each other, as they do where a

@@ -14,6 +14,7 @@ package search
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"aiperf.dev/aiperf/internal/words"
@@ -23,6 +24,9 @@ import (
 // Level is that of every interval of a share. Where both ends of the bracket were seen
 // twice, at least 95 % of the brackets then hold the limit (docs/simulations.md).
 const Level = 0.95
+
+// differs is how seldom runs of one load that are alike are said to differ.
+const differs = 0.01
 
 const (
 	mostRuns  = sweep.SearchedRuns
@@ -125,12 +129,14 @@ type state struct {
 	holds *Load // the largest that holds below fails
 	fails *Load // the smallest that fails
 	top   *Load // the largest that holds, where it is above fails
+	noisy bool  // runs of some load differ by more than their requests explain
 }
 
 func newState(t Terms, runs []Run) *state {
 	s := &state{Terms: t, asked: runs}
 	s.runs = s.mirrored(runs)
 	s.loads = judged(t, s.runs)
+	s.noisy = slices.ContainsFunc(s.loads, func(l Load) bool { return l.differ })
 	for _, r := range runs {
 		s.spend += r.Took
 	}
