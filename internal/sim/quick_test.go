@@ -2,13 +2,19 @@ package sim
 
 import (
 	"bytes"
+	"math"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/sinks/report"
+	"aiperf.dev/aiperf/sweep/decide"
 	"aiperf.dev/aiperf/sweep/quick"
 	"aiperf.dev/aiperf/sweep/search"
 )
@@ -79,6 +85,7 @@ func TestQuick(t *testing.T) {
 					t.Errorf("no %q in\n%s", want, b.String())
 				}
 			}
+			rowsAgree(t, r, what)
 			again := carry(bytes.Replace(chosen.Text, []byte("name: quick\n"), []byte("name: quick\nrandom_seed: 11\n"),
 				1)).Search
 			if !holds(again) { // both hold the limit: they overlap
@@ -86,4 +93,47 @@ func TestQuick(t *testing.T) {
 			}
 		})
 	}
+}
+
+// row is a load in the table of a search: its number, requests per second and their mean in ms.
+var row = regexp.MustCompile(`(?m)^ +([0-9]+) +[0-9]+ +\S+ +\S+ to \S+ +[0-9,]+ +([0-9.,]+) +([0-9.,]+) +[a-z]+$`)
+
+// rowsAgree holds the numbers of quick's screen against each other: at each load the rate times the mean latency
+// is the number of users, and what the paragraph says of all of them is what the table says.
+func rowsAgree(t *testing.T, r *report.Report, what report.Quick) {
+	t.Helper()
+	var b bytes.Buffer
+	r.Width = 200
+	if err := r.WriteQuick(&b, what); err != nil {
+		t.Fatal(err)
+	}
+	rows := row.FindAllStringSubmatch(b.String(), -1)
+	if len(rows) != len(r.Search.Loads) {
+		t.Fatalf("%d rows of %d loads:\n%s", len(rows), len(r.Search.Loads), b.String())
+	}
+	for _, m := range rows {
+		users, rate, latency := plain(t, m[1]), plain(t, m[2]), plain(t, m[3])
+		if flight := rate * latency / 1e3; math.Abs(flight/users-1) > 0.05 {
+			t.Errorf("%s users: %s req/s of %s ms are %.4g in flight:\n%s", m[1], m[2], m[3], flight, b.String())
+		}
+		if r.Search.Holds == nil || r.Search.Holds.Load != users {
+			continue
+		}
+		i := slices.IndexFunc(r.Results.Cells, func(c decide.CellResult) bool { return c.Cell.Load() == users })
+		length, _ := r.Results.Cells[i].Headline().Get(decide.Key{Tag: metrics.OutputSequenceLength, Stat: "avg"})
+		said := strings.Join(strings.Fields(b.String()), " ")
+		if all := parse(t, said, "together they get ", " tokens per second"); math.Abs(all.value/(rate*length.Mean)-1) > 0.02 {
+			t.Errorf("%v tokens per second are not %s req/s of %.4g tokens:\n%s", all.value, m[2], length.Mean, b.String())
+		}
+	}
+}
+
+// plain is a number without the commas between its thousands.
+func plain(t *testing.T, text string) float64 {
+	t.Helper()
+	v, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }

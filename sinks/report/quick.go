@@ -101,8 +101,9 @@ func (r *Report) quickSpeed() string {
 	if at == nil {
 		return ""
 	}
+	window := at.Headline()
 	get := func(tag, stat string) (float64, bool) {
-		e, ok := at.Full.Get(decide.Key{Tag: tag, Stat: stat})
+		e, ok := window.Get(decide.Key{Tag: tag, Stat: stat})
 		return e.Mean, ok && !math.IsNaN(e.Mean) && !math.IsInf(e.Mean, 0) && e.Mean > 0
 	}
 	var parts []string

@@ -68,9 +68,8 @@ type Probe struct {
 	// Best with them as good; none where no limit is about single requests.
 	Worst, Best stats.Tally
 	Own         State // conditions on the run's figures, and whether the server kept up
-	// Rate is how many requests were answered per second, Latency their mean in ms, which is users ÷ Rate in a
-	// closed loop; 0
-	// where there is none.
+	// Rate is how many requests were answered per second, Latency their mean in ms, both while the load was as asked
+	// for: in a closed loop Rate × Latency is the number of users. 0 where there is none.
 	Rate, Latency float64
 	Unfit         string // why the run says nothing about the server, "" for one that does
 }
@@ -85,12 +84,7 @@ func (p Prober) Probe(o *Outcome) Probe {
 		return Probe{Unfit: "INVALID" + wrongBy(o.Taints)}
 	}
 	out := Probe{Own: Held}
-	if st, ok := o.stat(Full, metrics.RequestThroughput); ok {
-		out.Rate = st.Avg
-	}
-	if st, ok := o.stat(Full, metrics.RequestLatency); ok {
-		out.Latency = st.Avg
-	}
+	out.Rate, out.Latency = o.pace()
 	if len(o.Run.Cell.Resolved.Benchmark.SLOs) > 0 {
 		out.Worst, out.Best = goodTallies(o)
 	}
@@ -108,6 +102,21 @@ func (p Prober) Probe(o *Outcome) Probe {
 		}
 	}
 	return out
+}
+
+// pace is how fast requests were answered, and how long they took: in the steady window, without the beginning and the
+// end, in which fewer are under way than were asked for, and else over the whole run.
+func (o *Outcome) pace() (rate, latency float64) {
+	for _, window := range []string{Steady, Full} {
+		if st, ok := o.stat(window, metrics.RequestThroughput); ok {
+			rate = st.Avg
+			if st, ok = o.stat(window, metrics.RequestLatency); ok {
+				latency = st.Avg
+			}
+			return rate, latency
+		}
+	}
+	return 0, 0
 }
 
 // goodTallies are the good requests among those attempted: without those of which the end

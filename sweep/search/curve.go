@@ -23,7 +23,7 @@ type Point struct {
 	Load    float64
 	Share   float64 // of good requests, by isotonic regression: it never rises with the load
 	Rate    float64 // requests per second, mean of the runs
-	Latency float64 // in ms, mean of the runs
+	Latency float64 // in ms, mean of the requests of all runs
 	Law     float64 // Rate by the Universal Scalability Law
 }
 
@@ -41,8 +41,7 @@ func (s *state) curve() Curve {
 	for i := range loads {
 		l := &loads[i]
 		p := Point{Load: s.face(l.Load), Share: math.NaN(), Law: math.NaN()}
-		p.Rate = s.mean(l.Load, func(r *Run) float64 { return r.Rate })
-		p.Latency = s.mean(l.Load, func(r *Run) float64 { return r.Latency })
+		p.Rate, p.Latency = s.pace(l.Load)
 		c.Points = append(c.Points, p)
 		shares, weights = append(shares, l.Share), append(weights, l.Of)
 	}
@@ -53,15 +52,21 @@ func (s *state) curve() Curve {
 	return c
 }
 
-// mean is that of a figure over the usable runs at a place; NaN where none has it.
-func (s *state) mean(place float64, of func(*Run) float64) float64 {
-	sum, n := 0.0, 0.0
+// pace is the mean rate of the usable runs at a place, and the mean latency of their requests, so that rate × latency is
+// how many are in flight on average; NaN where no run has them.
+func (s *state) pace(place float64) (rate, latency float64) {
+	var sum, flight, timed, n float64
 	for i := range s.runs {
-		if r := &s.runs[i]; r.Unfit == "" && r.Load == place && of(r) > 0 {
-			sum, n = sum+of(r), n+1
+		r := &s.runs[i]
+		if r.Unfit != "" || r.Load != place || r.Rate <= 0 {
+			continue
+		}
+		sum, n = sum+r.Rate, n+1
+		if r.Latency > 0 {
+			flight, timed = flight+r.Rate*r.Latency, timed+r.Rate
 		}
 	}
-	return sum / n
+	return sum / n, flight / timed
 }
 
 // isotonic fills in the shares, which fall with the load, or rise where the smallest load
