@@ -141,7 +141,7 @@ func (r *runner) read(m *measured, rep *RunReport) (*reading, error) {
 	var digestErr, recordsErr error
 	beside.Go(func() { rep.records, _, digestErr = resultdir.Digest(r.journalPath(m.run)) })
 	c, parts := metrics.NewCollector(metricOptions(m.run, rep)), partsOf(m.run, rep)
-	s := r.sample()
+	s := r.sample(m.run, rep)
 	ours := func(rec *record.Record) error {
 		c.Add(rec)
 		parts.Add(rec)
@@ -172,7 +172,7 @@ func (r *runner) read(m *measured, rep *RunReport) (*reading, error) {
 	}
 	out := &reading{
 		summaries: c.Summaries(), parts: parts.Parts(), sample: s.sorted(),
-		effect: s.good.effect(), answers: s.answers, evidence: e, files: files,
+		effect: s.good.effect(), tiers: s.shares(), answers: s.answers, evidence: e, files: files,
 	}
 	beside.Wait()
 	if err := errors.Join(digestErr, recordsErr); err != nil {
@@ -223,7 +223,7 @@ func stampError(s transport.StampError) verdict.StampError {
 // the plan asks for.
 func (r *runner) summarize(run sweep.Run, rep *RunReport) (*reading, error) {
 	c, parts := metrics.NewCollector(metricOptions(run, rep)), partsOf(run, rep)
-	s := r.sample()
+	s := r.sample(run, rep)
 	_, err := sinks.ReadMeasured(r.journalPath(run), func(rec *record.Record) error {
 		c.Add(rec)
 		parts.Add(rec)
@@ -237,7 +237,8 @@ func (r *runner) summarize(run sweep.Run, rep *RunReport) (*reading, error) {
 		return nil, err
 	}
 	return &reading{
-		summaries: c.Summaries(), parts: parts.Parts(), sample: s.sorted(), effect: s.good.effect(), answers: s.answers,
+		summaries: c.Summaries(), parts: parts.Parts(), sample: s.sorted(), effect: s.good.effect(),
+		tiers: s.shares(), answers: s.answers,
 	}, nil
 }
 
@@ -246,15 +247,22 @@ type sample struct {
 	metric *metrics.Metric
 	values []float64
 	good   *goods // nil: no search asks
+	tiers  []tier // of a search with several limits
 
 	answers decide.Scores
 }
 
 // sample is what a run brings along for the rule that ends trials early.
-func (r *runner) sample() *sample {
+func (r *runner) sample(run sweep.Run, rep *RunReport) *sample {
 	s := &sample{}
 	if r.plan.Experiment.Search != nil {
 		s.good = &goods{}
+	}
+	for _, t := range r.plan.Tiers() {
+		opt := metricOptions(run, rep)
+		opt.SLOs = t.SLOs
+		missed, _ := metrics.Judge(t.SLOs) // CheckGates has found them to be in order
+		s.tiers = append(s.tiers, tier{t.Name, metrics.NewCollector(opt), &goods{missed: missed}})
 	}
 	if m, ok := metrics.Lookup(decide.SampleTag(r.plan)); ok && m.PerRequest() {
 		s.metric = m
@@ -264,6 +272,10 @@ func (r *runner) sample() *sample {
 
 func (s *sample) add(rec *record.Record) {
 	s.good.add(rec)
+	for _, t := range s.tiers {
+		t.all.Add(rec)
+		t.good.add(rec)
+	}
 	s.answers.Add(rec)
 	if s.metric == nil || rec.Warmup || !rec.InWindow || !rec.Succeeded() {
 		return
@@ -278,17 +290,44 @@ func (s *sample) sorted() []float64 {
 	return s.values
 }
 
+// tier counts the good requests of a run by one of several limits.
+type tier struct {
+	name string
+	all  *metrics.Collector
+	good *goods
+}
+
+// shares are the good requests by each of several limits.
+func (s *sample) shares() (out []decide.TierGood) {
+	for _, t := range s.tiers {
+		full := t.all.Summaries()[0]
+		share, _ := full.Get(metrics.GoodRequestFraction)
+		full.Stats = slices.DeleteFunc(full.Stats, func(s metrics.Stat) bool { return s.Tag != metrics.GoodRequestFraction })
+		out = append(out, decide.TierGood{
+			Share: share.Avg, Open: share.Open, Effect: t.good.effect(),
+			Part: metrics.Part{Kind: "tier", Name: t.name, Summaries: []metrics.Summary{full}},
+		})
+	}
+	return out
+}
+
 // goods are the attempted requests of a run, and which of them were good.
 type goods struct {
-	at   []int64 // when they were due, ns
-	good []bool
+	at     []int64 // when they were due, ns
+	good   []bool
+	missed func(*record.Record) (clock, sent string) // the limit that one missed; nil: what the record says
 }
 
 func (g *goods) add(rec *record.Record) {
 	if g == nil || rec.Warmup || !rec.Measured || rec.Part()&record.Attempted == 0 {
 		return
 	}
-	g.at, g.good = append(g.at, rec.Intended), append(g.good, rec.Succeeded() && rec.SLOSet && rec.SLOFailed == "")
+	good := rec.Succeeded() && rec.SLOSet && rec.SLOFailed == ""
+	if g.missed != nil {
+		missed, _ := g.missed(rec)
+		good = rec.Succeeded() && missed == ""
+	}
+	g.at, g.good = append(g.at, rec.Intended), append(g.good, good)
 }
 
 // effect is their design effect in order of time; 0 where no search asks.
@@ -314,6 +353,7 @@ type reading struct {
 	parts     []metrics.Part    // of each target and of each model, where there are several
 	sample    []float64         // of the metric that decides when trials are enough
 	effect    float64           // design effect on the share of good requests, where a search asks
+	tiers     []decide.TierGood // the same of several limits
 	answers   decide.Scores     // to questions with known answers
 	evidence  *verdict.Evidence
 	files     *aiperf.Writer // nil: AIPerf's are not wanted
@@ -410,7 +450,10 @@ func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
 	}
 	o.Beside = beside(rep, read.summaries)
 	o.Answers, o.Swaps = read.answers, rep.Swaps
-	o.Took, o.GoodEffect = rep.Ended.Sub(rep.Started), read.effect
+	for _, t := range read.tiers {
+		o.Parts = append(o.Parts, t.Part)
+	}
+	o.Took, o.GoodEffect, o.Tiers = rep.Ended.Sub(rep.Started), read.effect, read.tiers
 	o.Gone = rep.Aborted != "" || rep.AllFailed && !slices.ContainsFunc(rep.Errors,
 		func(e verdict.ErrorCount) bool { return !strings.HasPrefix(e.Kind, string(record.Connection)) })
 	for _, b := range rep.Bounds {

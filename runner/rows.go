@@ -122,19 +122,19 @@ func (r *runner) probed(i int, row sinks.RunRow) sinks.RunRow {
 	}
 	if a := r.result.Search; a != nil {
 		row.Probe, row.Search, row.Decision = int64(i+1), r.result.Outcomes[i].Why, "unusable"
-		if state := a.After[i]; state != "" {
-			row.Decision = r.decision(state)
+		if a.After[i] != "" {
+			row.Decision = r.decision(a.Decision(i))
 		}
 	}
 	return row
 }
 
 // decision is what a search makes of a load: for a knee it only measures.
-func (r *runner) decision(state search.State) string {
+func (r *runner) decision(said string) string {
 	if r.plan.Experiment.Search.Find == string(search.Knee) {
 		return "measured"
 	}
-	return string(state)
+	return said
 }
 
 // found adds to the row of a cell what a search found at its load.
@@ -144,10 +144,8 @@ func (r *runner) found(row *sinks.CellRow, c *sweep.Cell) {
 	if a == nil {
 		return
 	}
-	for _, l := range a.Loads {
-		if l.Load == c.Load() {
-			row.Decision = r.decision(l.State)
-		}
+	if said := a.DecisionAt(c.Load()); said != "" {
+		row.Decision = r.decision(said)
 	}
 	last := false // of the loads up to the knee
 	for i, p := range a.Curve.Points {

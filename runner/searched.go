@@ -3,6 +3,7 @@ package runner
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/resultdir"
@@ -75,10 +76,17 @@ func (res *Result) counts(run sweep.Run) bool {
 	if res.Adaptive != nil {
 		return res.adaptiveCounts(run)
 	}
-	a := res.Search
-	if a == nil {
+	if res.Search == nil {
 		return true
 	}
+	if len(res.Search.Tiers) == 0 {
+		return countsIn(res.Search, run)
+	}
+	return slices.ContainsFunc(res.Search.Tiers, func(t search.Tiered) bool { return countsIn(t.Answer, run) })
+}
+
+// countsIn is the same of the search for one limit.
+func countsIn(a *search.Answer, run sweep.Run) bool {
 	if a.Outcome == search.ClientLost && run.Cell.Load() == a.At {
 		return true
 	}
@@ -96,7 +104,26 @@ func (res *Result) counts(run sweep.Run) bool {
 // searchExit is what a search ends with: success where a bracket has two ends or the
 // whole range holds, missed where nothing in the range does.
 func (res *Result) searchExit() diag.Code {
-	switch a := res.Search; {
+	if len(res.Search.Tiers) == 0 {
+		return res.exitOf(res.Search)
+	}
+	code := diag.OK
+	for _, t := range res.Search.Tiers { // that of the first in this order
+		for _, c := range []diag.Code{diag.Failed, diag.Missed, diag.Invalid} {
+			if c == code {
+				break
+			}
+			if res.exitOf(t.Answer) == c {
+				code = c
+				break
+			}
+		}
+	}
+	return code
+}
+
+func (res *Result) exitOf(a *search.Answer) diag.Code {
+	switch {
 	case a.Outcome == search.ServerLost:
 		return diag.Failed
 	case a.Outcome == search.Fewer:

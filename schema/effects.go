@@ -48,7 +48,7 @@ var effects = []effect{
 	{in: "", settings: "no_sweep_table objectives", needs: severalCells},
 	{in: "", settings: "gates_undecided", needs: gated},
 	{in: "compare", settings: "axis margin metrics undecided must_detect"},
-	{in: "search", settings: "find path range where share also resolution budget"},
+	{in: "search", settings: "find path range start where share tiers also resolution budget"},
 	{in: "search.budget", settings: "time probes"},
 	{in: "budget", settings: "time requests", needs: severalRuns},
 	{in: "tables", settings: "chunks formats"},

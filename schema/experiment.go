@@ -42,14 +42,22 @@ type Compare struct {
 
 // Search looks for the largest load that a server carries within limits.
 type Search struct {
-	Find       string       `json:"find,omitempty"` // max, min, knee
-	Path       string       `json:"path"`           // as written
-	Range      []float64    `json:"range"`
-	Where      []string     `json:"where,omitempty"` // limits on requests, which every cell has as its SLOs
-	Share      float64      `json:"share"`
-	Also       []string     `json:"also,omitempty"`
-	Resolution float64      `json:"resolution"`
-	Budget     SearchBudget `json:"budget"`
+	Find       string                `json:"find,omitempty"` // max, min, knee
+	Path       string                `json:"path"`           // as written
+	Range      []float64             `json:"range"`
+	Where      []string              `json:"where,omitempty"` // limits on requests, which every cell has as its SLOs
+	Start      *float64              `json:"start,omitempty"` // nil: an end of the range
+	Share      float64               `json:"share"`
+	Tiers      map[string]SearchTier `json:"tiers,omitempty"` // in place of Where
+	Also       []string              `json:"also,omitempty"`
+	Resolution float64               `json:"resolution"`
+	Budget     SearchBudget          `json:"budget"`
+}
+
+// SearchTier is one of several limits that are found from the same probes.
+type SearchTier struct {
+	Where []string `json:"where"`
+	Share *float64 `json:"share,omitempty"` // nil: that of the search
 }
 
 // SearchBudget is what a search may cost.

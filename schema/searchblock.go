@@ -33,24 +33,48 @@ func (d *draft) readSearch(root *source.Node) (bad Errors) {
 	return append(bad, d.addAxes(axis, "search.path", 0)...)
 }
 
-// searchLimits lays the limits of where over the SLOs.
+// searchLimits lays the limits of where over the SLOs, and reads those of tiers.
 func (d *draft) searchLimits(root, s *source.Node) (bad Errors) {
-	where := s.Get("where")
+	where, tiers := s.Get("where"), s.Get("tiers")
+	if tiers != nil && tiers.Kind == source.Object {
+		if where != nil {
+			return source.Mistake(where.Origin, "search.where", "cannot be combined with tiers",
+				"each tier has its own where")
+		}
+		for _, f := range tiers.Fields {
+			_, wrong := limitsOf(f.Value.Get("where"), "search.tiers."+f.Name+".where")
+			bad = append(bad, wrong...)
+		}
+		return bad
+	}
 	body := root.Get("benchmark")
 	if where == nil || body == nil || body.Kind != source.Object {
 		return nil
-	}
-	limits := where.Items
-	if where.Kind != source.List { // a list of one may be written without brackets
-		limits = []*source.Node{where}
 	}
 	if body.Get("slos") != nil {
 		return source.Mistake(where.Origin, "search.where", "says limits that slos say, too",
 			"keep one of them: without where a search goes by slos")
 	}
-	slos := source.ObjectNode(where.Origin)
+	slos, bad := limitsOf(where, "search.where")
+	if len(slos.Fields) > 0 {
+		body.Put("slos", slos)
+		body.Field("slos").Origin = where.Origin
+	}
+	return bad
+}
+
+// limitsOf reads limits as SLOs.
+func limitsOf(where *source.Node, path string) (slos *source.Node, bad Errors) {
+	if where == nil {
+		return nil, nil // the schema says what is wrong
+	}
+	limits := where.Items
+	if where.Kind != source.List { // a list of one may be written without brackets
+		limits = []*source.Node{where}
+	}
+	slos = source.ObjectNode(where.Origin)
 	for i, n := range limits {
-		at := fmt.Sprintf("search.where.%d", i)
+		at := fmt.Sprintf("%s.%d", path, i)
 		l, ok := ParseLimit(n.Text())
 		switch {
 		case n.Text() == "": // the schema says what is wrong
@@ -65,11 +89,7 @@ func (d *draft) searchLimits(root, s *source.Node) (bad Errors) {
 			slos.Field(l.Tag).Origin = n.Origin
 		}
 	}
-	if len(slos.Fields) > 0 {
-		body.Put("slos", slos)
-		body.Field("slos").Origin = where.Origin
-	}
-	return bad
+	return slos, bad
 }
 
 // Limit is a limit on a metric of a request.

@@ -2,11 +2,13 @@ package sweep
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/mode"
@@ -18,6 +20,35 @@ const SearchedRuns = 3
 
 // Searched is the axis that a search varies; only plans with a search have one.
 func (p *Plan) Searched() schema.Axis { return p.Axes[0] }
+
+// Tier is one of several limits of a search.
+type Tier struct {
+	Name  string
+	Share float64            // of all attempted requests that have to be good
+	SLOs  map[string]float64 // that a good one meets, by metric
+}
+
+// Tiers are those of the plan's search, by name; none where it has one limit.
+func (p *Plan) Tiers() (tiers []Tier) {
+	s := p.Experiment.Search
+	if s == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Tiers)) {
+		x := s.Tiers[name]
+		t := Tier{Name: name, Share: s.Share, SLOs: map[string]float64{}}
+		if x.Share != nil {
+			t.Share = *x.Share
+		}
+		for _, text := range x.Where {
+			if l, ok := schema.ParseLimit(text); ok {
+				t.SLOs[l.Tag] = l.Value
+			}
+		}
+		tiers = append(tiers, t)
+	}
+	return tiers
+}
 
 // Load is where the cell lies on the axis of a search.
 func (c *Cell) Load() float64 {
@@ -79,24 +110,66 @@ func (p *Plan) checkSearch() error {
 	if !a.Load {
 		return refuse(".path", s.Path+" is not a load", "one of "+strings.Join(loads(), ", "))
 	}
-	for _, x := range s.Range {
+	loads := slices.Clone(s.Range)
+	if s.Start != nil {
+		loads = append(loads, *s.Start)
+	}
+	for i, x := range loads {
 		if a.Whole && x != math.Trunc(x) {
-			return refuse(".range", fmt.Sprintf("%g is not a whole number", x), a.Name+" counts requests")
+			return refuse([]string{".range", ".range", ".start"}[i], fmt.Sprintf("%g is not a whole number", x),
+				a.Name+" counts requests")
 		}
 	}
 	if s.Range[0] >= s.Range[1] {
 		return refuse(".range", fmt.Sprintf("%g is not below %g", s.Range[0], s.Range[1]),
 			"the smallest load comes first, such as [1, 512]")
 	}
+	if x := s.Start; x != nil && (*x < s.Range[0] || *x > s.Range[1]) {
+		return refuse(".start", fmt.Sprintf("%g lies outside of range, which is %g to %g", *x, s.Range[0], s.Range[1]),
+			"leave it out to begin at an end of the range")
+	}
 	b := p.Cells[0].Resolved.Benchmark
-	if len(b.SLOs) == 0 && len(s.Also) == 0 && s.Find != "knee" {
+	if len(b.SLOs) == 0 && len(s.Also) == 0 && len(s.Tiers) == 0 && s.Find != "knee" {
 		return refuse("", "has no limit to look for", `say where, such as ["time_to_first_token < 500"]`)
 	}
-	least := int64(math.Ceil(math.Log(0.025) / math.Log(s.Share))) // Clopper and Pearson, all of them good
-	if n := Planned(b.Phases); s.Find != "knee" && len(b.SLOs) > 0 && n > 0 && SearchedRuns*n < least {
-		return refuse(".share", fmt.Sprintf("%g takes %s of one load to be shown, %d runs have %d", s.Share,
-			words.Count(least, "good request"), SearchedRuns, SearchedRuns*n),
-			fmt.Sprintf("raise requests to %s or more, or lower the share", words.Whole(2*least)))
+	if err := p.checkTiers(refuse); err != nil {
+		return err
+	}
+	if s.Find == "knee" {
+		if n := KneeLoads(s.Range[0], s.Range[1], a.Whole); n < FewestKneeLoads {
+			return refuse(".range", fmt.Sprintf("has room for %s, and a knee takes %d", words.Count(n, "load"),
+				FewestKneeLoads), "give a wider range, such as [1, 64]")
+		}
+		if least := FewestKneeLoads + 2; s.Budget.Probes < least {
+			return refuse(".budget.probes", fmt.Sprintf("%d are too few: a knee takes %d loads, and two of them again",
+				s.Budget.Probes, FewestKneeLoads), "give 20 or more")
+		}
+		if s.Start != nil {
+			return refuse(".start", "is not for a knee, which is looked for over the whole range", "leave it out")
+		}
+	}
+	shown := func(path string, share float64) error {
+		least := int64(math.Ceil(math.Log(0.025) / math.Log(share))) // Clopper and Pearson, all of them good
+		if n := Planned(b.Phases); n > 0 && SearchedRuns*n < least {
+			return refuse(path, fmt.Sprintf("%g takes %s of one load to be shown, %d runs have %d", share,
+				words.Count(least, "good request"), SearchedRuns, SearchedRuns*n),
+				fmt.Sprintf("raise requests to %s or more, or lower the share", words.Whole(2*least)))
+		}
+		return nil
+	}
+	if len(b.SLOs) > 0 && len(s.Tiers) == 0 && s.Find != "knee" {
+		if err := shown(".share", s.Share); err != nil {
+			return err
+		}
+	}
+	for _, t := range p.Tiers() {
+		path := ".share"
+		if s.Tiers[t.Name].Share != nil {
+			path = ".tiers." + t.Name + path
+		}
+		if err := shown(path, t.Share); err != nil {
+			return err
+		}
 	}
 	if a, b, both := contradiction(s.Also); both {
 		return refuse(".also", fmt.Sprintf("%q and %q cannot both hold", a, b), "keep one of them")
@@ -118,6 +191,41 @@ func (p *Plan) checkSearch() error {
 		return fmt.Errorf("search.range: at %g: %w", at, err)
 	}
 	return nil
+}
+
+// checkTiers refuses tiers that cannot be told apart or found.
+func (p *Plan) checkTiers(refuse func(path, message, hint string) error) error {
+	s := p.Experiment.Search
+	switch {
+	case s.Tiers == nil:
+		return nil
+	case len(s.Tiers) < 2:
+		return refuse(".tiers", "are one or none", "give two or more, or say where and share of the search")
+	case s.Find == "knee":
+		return refuse(".tiers", "are limits, and a knee has none", `leave them out, or find: "max"`)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Tiers)) {
+		switch {
+		case strings.ContainsFunc(name, func(r rune) bool {
+			return r != '_' && r != '-' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}):
+			return refuse(".tiers", fmt.Sprintf("%q is not a name", words.Clip(name, 40)), "letters, digits, - . and _ make one")
+		case len(s.Tiers[name].Where) == 0:
+			return refuse(".tiers."+name, "has no limit", `say where, such as ["time_to_first_token < 500"]`)
+		}
+	}
+	return nil
+}
+
+// FewestKneeLoads show a knee.
+const FewestKneeLoads = 6
+
+// KneeLoads is how many loads a range has, up to FewestKneeLoads, that differ enough to be measured.
+func KneeLoads(low, high float64, whole bool) int {
+	if whole {
+		return min(FewestKneeLoads, int(high-low)+1)
+	}
+	return FewestKneeLoads
 }
 
 // fewestProbes certify a bracket: both ends are seen twice.

@@ -58,16 +58,15 @@ func Share(trials []Tally, level float64) Estimate {
 	return e
 }
 
-// Differ reports whether trials differ by more than their attempts explain: the statistic of Pearson's test of
-// equal shares, over the effect within trials, lies beyond the quantile of its χ² that is exceeded in alpha of
-// the cases. Fewer than two trials, and those that are all good or all bad, do not.
+// Differ reports whether trials differ by more than independent attempts of one share would: the statistic of
+// Pearson's test of equal shares lies beyond the quantile of its χ² that is exceeded in alpha of the cases.
+// Fewer than two trials, and those that are all good or all bad, do not.
 func Differ(trials []Tally, alpha float64) bool {
-	var hits, of, within float64
+	var hits, of float64
 	n := 0
 	for _, t := range trials {
 		if t.Of > 0 && t.Hits >= 0 {
 			hits, of, n = hits+min(t.Hits, t.Of), of+t.Of, n+1
-			within += t.Of * max(1, t.Effect)
 		}
 	}
 	p := hits / of
@@ -81,7 +80,7 @@ func Differ(trials []Tally, alpha float64) bool {
 			x += r * r / (t.Of * p * (1 - p))
 		}
 	}
-	return x/(within/of) > 2*gammaQuantile(float64(n-1)/2, 1-alpha)
+	return x > 2*gammaQuantile(float64(n-1)/2, 1-alpha)
 }
 
 // shareBatches is how many batches DesignEffect takes the variance of.

@@ -30,6 +30,9 @@ type Quick struct {
 // is when nothing else runs, what the limit is, and how sure all this is.
 func (r *Report) QuickSentences(q Quick) []string {
 	out := []string{r.quickAnswer(q)}
+	if s := r.alone(); s != "" {
+		out = append(out, s+".")
+	}
 	limits := "The limits: " + r.searchLimits()
 	if q.Chosen {
 		limits += "; --limit sets others"

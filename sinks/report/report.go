@@ -29,6 +29,7 @@ type Report struct {
 	Plan       *sweep.Plan
 	Results    *decide.Results
 	Search     *search.Answer  // of a plan that searches, nil for a matrix
+	tier       *sweep.Tier     // which of several limits Search is the answer for
 	Adaptive   *source.Adapted // of an adaptive search, nil for any other plan
 	Raised     []string        // what phases found that raised their own load, of a single run
 	Verdict    validity.Verdict

@@ -11,6 +11,7 @@ import (
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
 	"aiperf.dev/aiperf/sweep/search"
 )
 
@@ -18,23 +19,116 @@ import (
 // the loads that were probed, and the same as data.
 
 // searchSentences are the answer of a search, and how sure it is.
-func (r *Report) searchSentences() []string {
-	out := []string{r.searchAnswer()}
-	if limit := r.searchLimit(); limit != "" {
-		out = append(out, "limit: "+limit)
+func (r *Report) searchSentences() (out []string) {
+	for _, t := range r.tiers() {
+		name := ""
+		if t.tier != nil {
+			name = t.tier.Name + ": "
+		}
+		out = append(out, name+t.searchAnswer())
+		if s := t.alone(); s != "" && t.Search.Outcome == search.Fewer {
+			out = append(out, s)
+		}
+		if limit := t.searchLimit(); limit != "" {
+			out = append(out, "limit: "+limit)
+		}
+		if s := t.searchPrice(); s != "" {
+			out = append(out, s)
+		}
 	}
 	if s := r.Law(); s != "" {
 		out = append(out, s)
 	}
 	for _, l := range r.Search.Loads {
 		if l.Torn {
-			out = append(out, fmt.Sprintf("%s held in one run and failed in another: the server may not come back from more load as it was", load(l.Load)))
+			out = append(out, fmt.Sprintf("%s %s held in one run and failed in another: after more load the server may not be as fast as before", r.Plan.Searched().Name, load(l.Load)))
 		}
 	}
-	if s := r.searchPrice(); s != "" {
-		out = append(out, s)
+	return out
+}
+
+// tiers are the report on each of several limits of a search, or the one report there is.
+func (r *Report) tiers() []*Report {
+	if len(r.Search.Tiers) == 0 {
+		return []*Report{r}
+	}
+	of := r.Plan.Tiers()
+	out := make([]*Report, len(of))
+	for i := range of {
+		one := *r
+		one.Search, one.tier = r.Search.Tiers[i].Answer, &of[i]
+		out[i] = &one
 	}
 	return out
+}
+
+// slos are the limits that a good request of the search meets, and the share that has to.
+func (r *Report) slos() (map[string]float64, float64) {
+	if r.tier != nil {
+		return r.tier.SLOs, r.tier.Share
+	}
+	return r.Plan.Cells[0].Resolved.Benchmark.SLOs, r.Plan.Experiment.Search.Share
+}
+
+// alone is by how much the smallest load that was measured misses the limits, and which ones it would
+// meet, where no load is shown to hold; "" where there is no limit on requests or too many failed.
+func (r *Report) alone() string {
+	a := r.Search
+	slos, share := r.slos()
+	if a.Holds != nil || len(a.Loads) == 0 || r.Results == nil || a.Outcome == search.ServerLost {
+		return ""
+	}
+	at := &a.Loads[0]
+	if r.Plan.Experiment.Search.Find == string(search.Min) {
+		at = &a.Loads[len(a.Loads)-1]
+	}
+	if at.Of == 0 || at.Share >= share {
+		return ""
+	}
+	where := fmt.Sprintf("With %s %s", r.Plan.Searched().Name, load(at.Load))
+	if c := sweep.AxisNamed(r.Plan.Searched().Name); c.Whole && at.Load == 1 {
+		where = "One user alone"
+	}
+	text := fmt.Sprintf("%s: %s %% of the requests are good, and %s %% have to be", where, percent(at.Share), percent(share))
+	i := slices.IndexFunc(r.Results.Cells, func(c decide.CellResult) bool { return c.Cell.Load() == at.Load })
+	if i < 0 {
+		return text
+	}
+	var meets []string
+	for _, tag := range slices.Sorted(maps.Keys(slos)) {
+		m, ok := metrics.Lookup(tag)
+		if !ok || m.LargerIsBetter {
+			continue
+		}
+		e, ok := r.Results.Cells[i].Full.Get(decide.Key{Tag: tag, Stat: percentileAt(share)})
+		if ok && e.Mean > slos[tag] {
+			meets = append(meets, fmt.Sprintf("%s < %s %s instead of %g", tag, words.Number(upTo(e.Mean)), m.Unit, slos[tag]))
+		}
+	}
+	c := &r.Results.Cells[i]
+	if len(meets) == 0 || float64(c.OK) < share*float64(c.Sent) {
+		return text
+	}
+	return text + fmt.Sprintf("; %s %% of them would keep %s", percent(share), words.And(meets))
+}
+
+// percentileAt is the smallest percentile that every run has and that is not below a share.
+func percentileAt(share float64) string {
+	for _, p := range []struct {
+		at   float64
+		stat string
+	}{{0.5, "p50"}, {0.75, "p75"}, {0.9, "p90"}, {0.95, "p95"}, {0.99, "p99"}} {
+		if share <= p.at {
+			return p.stat
+		}
+	}
+	return "p999"
+}
+
+// upTo is v with two digits, rounded up.
+func upTo(v float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(v))-1)
+	return math.Ceil(v/unit) * unit
 }
 
 // searchAnswer is the bracket in one sentence.
@@ -62,11 +156,17 @@ func (r *Report) searchAnswer() string {
 	case search.Fewer:
 		return fmt.Sprintf("Fewer than %s %s: the lower end of the range fails", unit, load(span[0]))
 	case search.Contrary:
+		if a.Holds == nil {
+			return fmt.Sprintf("Not monotone: %s %s fails, and %s holds", unit, load(a.Fails.Load), load(a.Again.Load))
+		}
 		return fmt.Sprintf("Not monotone: %s, %s fails, %s holds again", held, load(a.Fails.Load), load(a.Again.Load))
 	case search.ClientLost:
-		return fmt.Sprintf("Open above: %s; at %s no usable run was made (%s)", held, load(a.At), a.Why)
+		if a.Holds == nil {
+			return fmt.Sprintf("No answer: at %s %s no run was usable (%s)", unit, load(a.At), a.Why)
+		}
+		return fmt.Sprintf("At least %s %s: at %s no run was usable (%s)", unit, load(a.Holds.Load), load(a.At), a.Why)
 	case search.ServerLost:
-		return fmt.Sprintf("The server died at %s %s (%s); before, %s", unit, load(a.At), a.Why, held)
+		return fmt.Sprintf("The server died at %s %s (%s); before that, %s", unit, load(a.At), a.Why, held)
 	}
 	between := held + ", and no load is shown to fail"
 	switch {
@@ -171,7 +271,7 @@ func (r *Report) searchLimit() string {
 func (r *Report) searchLimits() string {
 	s := r.Plan.Experiment.Search
 	var parts, limits []string
-	slos := r.Plan.Cells[0].Resolved.Benchmark.SLOs
+	slos, share := r.slos()
 	for _, tag := range slices.Sorted(maps.Keys(slos)) {
 		sign, unit := "<", ""
 		if m, ok := metrics.Lookup(tag); ok {
@@ -182,7 +282,7 @@ func (r *Report) searchLimits() string {
 		limits = append(limits, fmt.Sprintf("%s %s %g%s", tag, sign, slos[tag], unit))
 	}
 	if len(limits) > 0 {
-		parts = append(parts, fmt.Sprintf("%.4g %% of all requests with %s", 100*s.Share,
+		parts = append(parts, fmt.Sprintf("%.4g %% of all requests with %s", 100*share,
 			strings.Join(limits, " and ")))
 	}
 	return strings.Join(append(parts, s.Also...), ", ")
@@ -201,11 +301,17 @@ func (r *Report) searchPrice() string {
 	if a.Holds == nil || a.Fails == nil || r.adjacent() || a.Outcome != search.Wide && a.Outcome != search.Spent {
 		return ""
 	}
-	wide := fmt.Sprintf("the bracket is %s wide", words.Percent(a.Fails.Load/a.Holds.Load-1))
-	if a.Outcome == search.Spent {
-		return wide + ": about 4 more probes halve it"
+	low, high := min(a.Holds.Load, a.Fails.Load), max(a.Holds.Load, a.Fails.Load)
+	wide := fmt.Sprintf("%s is %s above %s", load(high), words.Percent(high/low-1), load(low))
+	if high >= 2*low {
+		wide = fmt.Sprintf("%s is %s times %s", load(high), words.Number(high/low), load(low))
 	}
-	return wide + ": half of it takes about 4 times as many requests a run"
+	if a.Outcome == search.Spent && !slices.ContainsFunc(a.Loads, func(l search.Load) bool {
+		return l.Load > low && l.Load < high && l.State == search.Undecided && l.Runs >= sweep.SearchedRuns
+	}) {
+		return wide + ": half of that takes about 4 more probes"
+	}
+	return wide + ": half of that takes about 4 times as many requests a run"
 }
 
 // mostProbes is how many a search may be given.
@@ -239,7 +345,13 @@ func (r *Report) probes(s *sheet) {
 		"",
 	}, left: 0}
 	loads := r.nearLimit()
+	if len(a.Tiers) > 0 {
+		r.tierRows(&g, loads)
+	}
 	for _, l := range loads {
+		if len(a.Tiers) > 0 {
+			break
+		}
 		row := []string{load(l.Load), fmt.Sprint(l.Runs), noneMark, "", "", "", "", string(l.State)}
 		if i := slices.IndexFunc(a.Curve.Points, func(p search.Point) bool { return p.Load == l.Load }); i >= 0 {
 			p := a.Curve.Points[i]
@@ -266,6 +378,31 @@ func (r *Report) probes(s *sheet) {
 	if n := slices.IndexFunc(a.Runs, func(x search.Run) bool { return x.Unfit != "" }); n >= 0 &&
 		a.Outcome != search.ClientLost && a.Outcome != search.ServerLost {
 		s.wrapped("  ", "unusable runs were repeated, the first one: "+a.Runs[n].Unfit)
+	}
+}
+
+// tierRows are the rows of a search with several limits: of each the share of good requests and the decision.
+func (r *Report) tierRows(g *grid, loads []search.Load) {
+	a := r.Search
+	g.head = []string{r.Plan.Searched().Name, "runs"}
+	for _, t := range a.Tiers {
+		g.head = append(g.head, "good %", t.Name)
+	}
+	g.head = append(g.head, "req/s", "latency ms")
+	for _, l := range loads {
+		i := slices.IndexFunc(a.Loads, func(x search.Load) bool { return x.Load == l.Load })
+		row := []string{load(l.Load), fmt.Sprint(l.Runs)}
+		for _, t := range a.Tiers {
+			row = append(row, fmt.Sprintf("%.4g", 100*t.Loads[i].Share), string(t.Loads[i].State))
+		}
+		for _, v := range []float64{a.Curve.Points[i].Rate, a.Curve.Points[i].Latency} {
+			text := noneMark
+			if !math.IsNaN(v) {
+				text = words.Number(v)
+			}
+			row = append(row, text)
+		}
+		g.rows = append(g.rows, row)
 	}
 }
 
@@ -304,8 +441,22 @@ type searchDoc struct {
 	Knee       *kneeDoc       `json:"knee,omitempty"`
 	Law        *lawDoc        `json:"scalability_law,omitempty"`
 	NoLaw      string         `json:"scalability_law_does_not_fit,omitempty"`
+	Tiers      []tierDoc      `json:"tiers,omitempty"` // several limits, each with its own answer
 	Loads      []loadDoc      `json:"loads"`
 	Probes     []probeDoc     `json:"probes"`
+}
+
+// tierDoc is the answer for one of several limits.
+type tierDoc struct {
+	Tier   string         `json:"tier"`
+	Out    search.Outcome `json:"outcome"`
+	Share  float64        `json:"share"`
+	Holds  *float64       `json:"holds,omitempty"`
+	Fails  *float64       `json:"fails,omitempty"`
+	Again  *float64       `json:"holds_again,omitempty"`
+	Twice  bool           `json:"ends_seen_twice"`
+	Likely *float64       `json:"most_likely,omitempty"`
+	Loads  []loadDoc      `json:"loads"`
 }
 
 // paramDoc is a figure with its interval.
@@ -371,13 +522,13 @@ func (r *Report) searchDoc() *searchDoc {
 		Outcome: a.Outcome, Axis: r.Plan.Searched().Name, Holds: at(a.Holds), Fails: at(a.Fails),
 		HoldsAgain: at(a.Again), Twice: a.Sure, Loads: []loadDoc{}, Probes: []probeDoc{},
 	}
-	known := func(v float64) *float64 {
-		if math.IsNaN(v) {
-			return nil
-		}
-		return &v
+	for i, t := range a.Tiers {
+		d.Tiers = append(d.Tiers, tierDoc{
+			Tier: t.Name, Out: t.Outcome, Share: r.Plan.Tiers()[i].Share, Holds: at(t.Holds), Fails: at(t.Fails),
+			Again: at(t.Again), Twice: t.Sure, Likely: metrics.OrNil(t.Curve.Likely), Loads: loadDocs(t.Answer),
+		})
 	}
-	d.Likely = known(a.Curve.Likely)
+	d.Likely = metrics.OrNil(a.Curve.Likely)
 	if k := a.Knee; k != nil {
 		d.Knee = &kneeDoc{}
 		if k.ThroughputShown {
@@ -392,19 +543,26 @@ func (r *Report) searchDoc() *searchDoc {
 	} else {
 		d.NoLaw = a.Curve.NoLaw
 	}
+	d.Loads = loadDocs(a)
+	for i, x := range a.Runs {
+		d.Probes = append(d.Probes, probeDoc{i + 1, x.Load, x.Unfit})
+	}
+	return d
+}
+
+// loadDocs are the loads of an answer.
+func loadDocs(a *search.Answer) []loadDoc {
+	out := []loadDoc{}
 	for i, l := range a.Loads {
 		x := loadDoc{Load: l.Load, Decision: l.State, Runs: l.Runs, Requests: int64(l.Of)}
 		if l.Of > 0 && !math.IsNaN(l.Share) {
 			x.Share, x.Low, x.High = &l.Share, &l.Low, &l.High
 		}
 		if p := a.Curve.Points; i < len(p) {
-			x.Fitted, x.Rate, x.Latency, x.Law = known(p[i].Share), known(p[i].Rate), known(p[i].Latency),
-				known(p[i].Law)
+			x.Fitted, x.Rate, x.Latency, x.Law = metrics.OrNil(p[i].Share), metrics.OrNil(p[i].Rate), metrics.OrNil(p[i].Latency),
+				metrics.OrNil(p[i].Law)
 		}
-		d.Loads = append(d.Loads, x)
+		out = append(out, x)
 	}
-	for i, x := range a.Runs {
-		d.Probes = append(d.Probes, probeDoc{i + 1, x.Load, x.Unfit})
-	}
-	return d
+	return out
 }

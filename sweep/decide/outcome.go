@@ -36,6 +36,7 @@ type Outcome struct {
 	Gone                        bool        // because the server was not there, or went away
 	// design effect within the run on the share of good requests; 0 where no search asks
 	GoodEffect  float64
+	Tiers       []TierGood // of a search with several limits, in the plan's order
 	Took        time.Duration
 	Interrupted bool // a signal cut it short: Err says where
 }
@@ -49,6 +50,14 @@ type Backlog struct{ Share, Limit float64 }
 type Ends struct {
 	Key
 	Low, High float64
+}
+
+// TierGood are the good requests of a run by one of several limits.
+type TierGood struct {
+	Share  float64      // of those attempted
+	Open   float64      // how much larger it may be: cut off before their limit was over
+	Effect float64      // design effect within the run
+	Part   metrics.Part // the share as a row of the tables
 }
 
 // Counts are how the requests of the run ended.

@@ -1,11 +1,13 @@
 package decide
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
@@ -49,11 +51,34 @@ func checkSearch(p *sweep.Plan, tags []string) (bad schema.Errors) {
 	if bad == nil {
 		bad = unproduced(p, also)
 	}
-	for i, text := range s.Where {
+	bad = append(bad, checkSigns("search.where", s.Where)...)
+	for _, t := range p.Tiers() {
+		path := "search.tiers." + t.Name + ".where"
+		bad = append(bad, checkSigns(path, s.Tiers[t.Name].Where)...)
+		if _, err := metrics.Judge(t.SLOs); err != nil { // of the SLOs of a run the reader of the experiment asks this
+			bad = append(bad, limitError(path, err))
+		}
+	}
+	return bad
+}
+
+// limitError is what is wrong with limits, at their place.
+func limitError(path string, err error) *schema.Error {
+	e := &schema.Error{Path: path, Message: strings.TrimPrefix(err.Error(), "slos: ")}
+	var d *diag.Error
+	if errors.As(err, &d) {
+		e.Message, e.Hint = strings.TrimPrefix(d.Message, "slos: "), d.Hint
+	}
+	return e
+}
+
+// checkSigns refuses limits that are upside down.
+func checkSigns(path string, limits []string) (bad schema.Errors) {
+	for i, text := range limits {
 		l, ok := schema.ParseLimit(text)
 		if m, known := metrics.Lookup(l.Tag); ok && known && l.Above != m.LargerIsBetter {
 			bad = append(bad, &schema.Error{
-				Path:    fmt.Sprintf("search.where.%d", i),
+				Path:    fmt.Sprintf("%s.%d", path, i),
 				Message: quoted(text, "the sign is the wrong way round"), Hint: fmt.Sprintf("write %s %s %g", l.Tag,
 					map[bool]string{true: ">", false: "<"}[m.LargerIsBetter], l.Value),
 			})
@@ -67,7 +92,8 @@ type Probe struct {
 	// Worst is the share of good requests with those that were cut off counted as bad,
 	// Best with them as good; none where no limit is about single requests.
 	Worst, Best stats.Tally
-	Own         State // conditions on the run's figures, and whether the server kept up
+	Tiers       [][2]stats.Tally // the same two of each tier
+	Own         State            // conditions on the run's figures, and whether the server kept up
 	// Rate is how many requests were answered per second, Latency their mean in ms, both while the load was as asked
 	// for: in a closed loop Rate × Latency is the number of users. 0 where there is none.
 	Rate, Latency float64
@@ -87,6 +113,10 @@ func (p Prober) Probe(o *Outcome) Probe {
 	out.Rate, out.Latency = o.pace()
 	if len(o.Run.Cell.Resolved.Benchmark.SLOs) > 0 {
 		out.Worst, out.Best = goodTallies(o)
+	}
+	for _, t := range o.Tiers {
+		worst, best := tallies(o, t)
+		out.Tiers = append(out.Tiers, [2]stats.Tally{worst, best})
 	}
 	if o.Err != "" || o.Backlog != nil && o.Backlog.Share > o.Backlog.Limit { // every request failed, or too many
 		out.Own = Missed
@@ -122,9 +152,13 @@ func (o *Outcome) pace() (rate, latency float64) {
 // goodTallies are the good requests among those attempted: without those of which the end
 // of the run left it open, and with them.
 func goodTallies(o *Outcome) (worst, best stats.Tally) {
-	of := float64(o.Counts().In(record.Attempted))
 	good, _ := o.stat(Full, metrics.GoodRequestFraction)
-	worst = stats.Tally{Hits: good.Avg * of, Of: of, Effect: o.GoodEffect}
+	return tallies(o, TierGood{Share: good.Avg, Open: good.Open, Effect: o.GoodEffect})
+}
+
+func tallies(o *Outcome, good TierGood) (worst, best stats.Tally) {
+	of := float64(o.Counts().In(record.Attempted))
+	worst = stats.Tally{Hits: good.Share * of, Of: of, Effect: good.Effect}
 	best = worst
 	best.Hits += good.Open * of
 	return worst, best

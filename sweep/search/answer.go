@@ -38,6 +38,9 @@ type Answer struct {
 	Why   string  // in the words of the run that showed it
 	Curve Curve   // through all of them
 	Knee  *Bends  // of a search for one
+	// Tiers are the answers of several limits, in their order; the others then say what is so
+	// for each of them.
+	Tiers []Tiered
 }
 
 // Unfit reports whether run n of a load, counted from 0, was unusable.
@@ -57,6 +60,13 @@ func (a *Answer) Unfit(load float64, n int) bool {
 func SoFar(t Terms, runs []Run) *Answer {
 	if a := Next(t, runs).Answer; a != nil {
 		return a
+	}
+	if len(t.Tiers) > 0 {
+		steps := make([]Step, len(t.Tiers))
+		for i := range t.Tiers {
+			steps[i].Answer = SoFar(t.tier(i, 0), ofTier(runs, i))
+		}
+		return together(t, runs, steps)
 	}
 	s := newState(t, runs)
 	return s.facing(s.end(Stopped)).Answer

@@ -6,24 +6,28 @@ import (
 )
 
 // unfit repeats a run that says nothing about the server, and gives up where several in
-// a row do. What was only to be looked at beyond the bracket is not repeated.
+// a row did. What was only to be looked at beyond the bracket is not repeated.
 func (s *state) unfit() (Step, bool) {
-	last := s.runs[len(s.runs)-1]
-	if last.Unfit == "" || s.fails != nil && last.Load > s.fails.Load && !last.Died {
-		return Step{}, false
+	matters := func(r Run) bool {
+		return r.Unfit != "" && (s.fails == nil || r.Load <= s.fails.Load || r.Died)
 	}
 	tries := 0
-	for _, r := range slices.Backward(s.runs) {
-		if r.Unfit == "" || r.Load != last.Load {
-			break
+	for i, r := range s.runs { // several tiers go on where one of them has lost its load
+		if tries++; i > 0 && (s.runs[i-1].Unfit == "" || s.runs[i-1].Load != r.Load) {
+			tries = 1
 		}
-		tries++
+		switch {
+		case !matters(r) || tries < mostTries:
+		case r.Died:
+			return s.lost(ServerLost, r), true
+		default:
+			return s.lost(ClientLost, r), true
+		}
 	}
+	last := s.runs[len(s.runs)-1]
 	switch {
-	case tries >= mostTries && last.Died:
-		return s.lost(ServerLost, last), true
-	case tries >= mostTries:
-		return s.lost(ClientLost, last), true
+	case !matters(last):
+		return Step{}, false
 	case s.spent():
 		return s.end(Spent), true
 	}
@@ -98,6 +102,9 @@ func (s *state) firstOpen() float64 {
 // beyond looks once above the first load that fails: a server that carries more again is
 // not monotone. Whether that run is usable does not matter.
 func (s *state) beyond() (Step, bool) {
+	if s.holds == nil && s.fails.Load > s.Low {
+		return Step{}, false // a load that holds is looked for first
+	}
 	for _, r := range s.runs {
 		if r.Load > s.fails.Load {
 			return Step{}, false
@@ -114,6 +121,12 @@ func (s *state) beyond() (Step, bool) {
 // belowFails is where no load holds: the lower bound of the range fails, or nobody
 // can tell.
 func (s *state) belowFails() Step {
+	if lowest := s.loads[0].Load; lowest > s.Low && s.left() > s.missing() { // the search did not start there
+		return Step{
+			Load: s.round(max(s.Low, lowest/2)),
+			Why:  "nothing holds " + s.side("down", "up") + " to " + s.number(lowest),
+		}
+	}
 	if s.fails.Load > s.Low {
 		lowest := &s.loads[0]
 		if mid, ok := s.middle(s.lastOpen(), s.fails.Load); ok && lowest.State == Undecided {

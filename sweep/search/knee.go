@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/sweep"
 )
 
 // Bends are where throughput and latency bend, over the logarithms of the load and of them.
@@ -24,7 +25,7 @@ const (
 	bendLevel = 0.05
 	growing   = 0.5
 	apart     = 0.2
-	fewBends  = 6 // loads that a bend takes
+	fewBends  = sweep.FewestKneeLoads
 )
 
 // grid are the loads that are measured first: each about twice the one before, and at
@@ -32,9 +33,14 @@ const (
 func (s *state) grid() []float64 {
 	n := max(fewBends, int(math.Ceil(math.Log2(s.High/s.Low)))+1)
 	n = max(2, min(n, s.Probes-2))
-	var out []float64
-	for i := range n {
-		out = append(out, s.canonical(s.Low*math.Pow(s.High/s.Low, float64(i)/float64(n-1))))
+	out := []float64{s.Low}
+	for left := n - 1; left > 0; left-- {
+		last := out[len(out)-1]
+		next := s.canonical(last * math.Pow(s.High/last, 1/float64(left)))
+		if s.Whole {
+			next = min(max(next, last+1), s.High)
+		}
+		out = append(out, next)
 	}
 	return slices.Compact(out)
 }

@@ -24,6 +24,8 @@ type Run struct {
 	// Worst is the share of good requests with those that were cut off counted as bad,
 	// Best with them counted as good. Of is 0 where no limit is about single requests.
 	Worst, Best stats.Tally
+	// Tiers are the same of each tier, where there are several; Worst and Best are not asked then.
+	Tiers []Shares
 	// Own is what the run shows beside the share: conditions on its figures, and whether
 	// the server kept up. Holds where there are none.
 	Own State
@@ -44,8 +46,8 @@ type Load struct {
 	Low, High float64 // its interval
 	Of        float64 // requests
 	Torn      bool    // of an Answer: one of its runs holds by itself and another one fails by itself
-	differ    bool    // its runs differ by more than their requests explain
-	flat      bool    // nearly all of its requests are good, or bad: how much runs differ is not seen
+	differ    bool    // its runs differ by more than independent requests would
+	flat      bool    // nearly all of its requests are good, or bad, which does not show how runs differ
 	above     bool    // some run came after one at a larger load
 	below     bool
 	last      int // index of its last usable run

@@ -61,7 +61,6 @@ func (s *state) facing(step Step) Step {
 		return &out
 	}
 	step.Load = s.face(step.Load)
-	step.held, step.failed = turn(step.held), turn(step.failed)
 	if a := step.Answer; a != nil {
 		step.Load = 0
 		a.Holds, a.Fails, a.Again = turn(a.Holds), turn(a.Fails), turn(a.Again)

@@ -47,11 +47,14 @@ const (
 type Terms struct {
 	Find       Find          // "" is Max
 	Low, High  float64       // range of loads, 0 < Low < High
+	Start      float64       // the first load; 0: Low, or High where the smallest is looked for
 	Whole      bool          // loads are whole numbers
 	Share      float64       // of all attempted requests that have to be good, between 0 and 1
+	Tiers      []Tier        // several limits, in place of Share
 	Resolution float64       // the bracket is narrow enough when High/Low ≤ 1 + Resolution
 	Probes     int           // most runs
 	Time       time.Duration // no run begins after the runs took so long together; 0: whenever
+	kept       int           // probes that the ends of other tiers need
 }
 
 // Step is what follows the probes so far: a load, or the answer.
@@ -59,30 +62,37 @@ type Step struct {
 	Load   float64
 	Why    string
 	Answer *Answer
-	held   *Load // the ends of the bracket before the step
-	failed *Load
-	left   int // probes that the budget has room for
+	known  string // before the step
+	left   int    // probes that the budget has room for
 }
 
 // Standing says what is known before the step, and what is left of the budget.
 func (s Step) Standing() string {
+	return fmt.Sprintf("%s; %s left", s.known, words.Count(s.left, "probe"))
+}
+
+// standing is what is known of the bracket.
+func (s *state) standing() string {
 	known := "nothing is decided yet"
 	switch {
-	case s.held != nil && s.failed != nil:
-		known = number(s.held.Load) + " holds, " + number(s.failed.Load) + " fails"
-	case s.held != nil:
-		known = number(s.held.Load) + " holds"
-	case s.failed != nil:
-		known = number(s.failed.Load) + " fails"
+	case s.holds != nil && s.fails != nil:
+		known = s.number(s.holds.Load) + " holds, " + s.number(s.fails.Load) + " fails"
+	case s.holds != nil:
+		known = s.number(s.holds.Load) + " holds"
+	case s.fails != nil:
+		known = s.number(s.fails.Load) + " fails"
 	}
-	return fmt.Sprintf("%s; %s left", known, words.Count(s.left, "probe"))
+	return known
 }
 
 // Next says what follows runs.
 func Next(t Terms, runs []Run) Step {
+	if len(t.Tiers) > 0 {
+		return nextOfTiers(t, runs)
+	}
 	s := newState(t, runs)
 	step := s.next()
-	step.held, step.failed, step.left = s.holds, s.fails, s.left()
+	step.known, step.left = s.standing(), s.left()
 	return s.facing(step)
 }
 
@@ -91,6 +101,9 @@ func (s *state) next() Step {
 		return s.knee()
 	}
 	if len(s.runs) == 0 {
+		if s.Start > 0 {
+			return Step{Load: s.mirror(s.Start), Why: "the search starts there"}
+		}
 		return Step{Load: s.Low, Why: "the " + s.side("lower", "upper") + " end of the range"}
 	}
 	if step, ended := s.unfit(); ended {
@@ -129,7 +142,7 @@ type state struct {
 	holds *Load // the largest that holds below fails
 	fails *Load // the smallest that fails
 	top   *Load // the largest that holds, where it is above fails
-	noisy bool  // runs of some load differ by more than their requests explain
+	noisy bool  // runs of some load differ by more than independent requests would
 }
 
 func newState(t Terms, runs []Run) *state {
@@ -164,7 +177,7 @@ func (s *state) left() int {
 	if s.Time > 0 && s.spend > 0 {
 		n = min(n, int(math.Ceil(float64(s.Time-s.spend)/(float64(s.spend)/float64(len(s.runs))))))
 	}
-	return max(n, 0)
+	return max(n-s.kept, 0)
 }
 
 func (s *state) spent() bool { return s.left() == 0 }

@@ -45,10 +45,14 @@ func (s *searching) probes(sofar []decide.Outcome) []search.Run {
 	for i := range sofar {
 		o := &sofar[i]
 		p := s.prober.Probe(o)
-		runs = append(runs, search.Run{
+		run := search.Run{
 			Load: o.Run.Cell.Load(), Worst: p.Worst, Best: p.Best, Own: states[p.Own], Rate: known(p.Rate),
 			Latency: known(p.Latency), Unfit: p.Unfit, Died: o.Gone, Took: o.Took,
-		})
+		}
+		for _, t := range p.Tiers {
+			run.Tiers = append(run.Tiers, search.Shares{Worst: t[0], Best: t[1]})
+		}
+		runs = append(runs, run)
 	}
 	return runs
 }
@@ -83,6 +87,12 @@ func Terms(plan *sweep.Plan) search.Terms {
 		Find: search.Find(s.Find), Low: s.Range[0], High: s.Range[1],
 		Whole: sweep.AxisNamed(plan.Searched().Name).Whole,
 		Share: s.Share, Resolution: s.Resolution, Probes: s.Budget.Probes,
+	}
+	if s.Start != nil {
+		t.Start = *s.Start
+	}
+	for _, x := range plan.Tiers() {
+		t.Tiers = append(t.Tiers, search.Tier{Name: x.Name, Share: x.Share})
 	}
 	if s.Budget.Time != nil {
 		t.Time = s.Budget.Time.Go()

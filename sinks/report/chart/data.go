@@ -364,7 +364,7 @@ func front(t *sinks.TableRows, i int) bool {
 }
 
 var metricColumns = map[string]bool{
-	"cell": true, "trial": true, "level": true, "span": true, "metric": true, "stat": true, "unit": true,
+	"cell": true, "trial": true, "level": true, "part": true, "span": true, "metric": true, "stat": true, "unit": true,
 	"value": true, "ci_low": true, "ci_high": true, "n": true, "certified": true, "taint": true,
 }
 
@@ -406,6 +406,14 @@ func readMetrics(t *sinks.TableRows, at map[string]*Cell) {
 				c.trials[k] = map[int]Stat{}
 			}
 			c.trials[k][int(number(t, "trial", i))] = s
+		case "tier": // of a search with several limits
+			if trial := number(t, "trial", i); trial >= 0 {
+				k.metric = ofTier(k.metric, text(t, "part", i))
+				if c.trials[k] == nil {
+					c.trials[k] = map[int]Stat{}
+				}
+				c.trials[k][int(trial)] = s
+			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
@@ -23,6 +24,9 @@ func searched(d *Data, _ *Cell) ([]draw.Panel, string) {
 	marks := d.bracket()
 	good := d.probed(a, "good (%)", metrics.GoodRequestFraction, 100, func(c *Cell) float64 { return c.Good },
 		"isotonic")
+	if tiers := d.tiers(); len(tiers) > 0 {
+		good = d.probedTiers(a, tiers)
+	}
 	rate := d.probed(a, "requests/s", metrics.RequestThroughput, 1, func(c *Cell) float64 { return c.Rate },
 		"Universal Scalability Law")
 	var out []draw.Panel
@@ -56,7 +60,8 @@ func (d *Data) ByLoad() {
 func (d *Data) Held() (at *Cell) {
 	load := d.Load()
 	for _, c := range d.Cells {
-		if c.Decision == "holds" && load != "" && (at == nil || c.At(load) > at.At(load)) {
+		holds := !slices.ContainsFunc(decisions(c), func(x decision) bool { return x.state != "holds" })
+		if holds && load != "" && (at == nil || c.At(load) > at.At(load)) {
 			at = c
 		}
 	}
@@ -87,6 +92,42 @@ func (d *Data) probed(a along, label, metric string, by float64, curve func(*Cel
 	return p
 }
 
+// ofTier is the name of a metric by one of several limits.
+func ofTier(metric, tier string) string { return metric + " of " + tier }
+
+// tiers are the names of several limits of a search, none where there is one.
+func (d *Data) tiers() (names []string) {
+	for _, c := range d.Cells {
+		for _, x := range decisions(c) {
+			if x.tier != "" && !slices.Contains(names, x.tier) {
+				names = append(names, x.tier)
+			}
+		}
+	}
+	return names
+}
+
+// probedTiers is a panel with the share of good requests of every probe, by each of several limits.
+func (d *Data) probedTiers(a along, tiers []string) draw.Panel {
+	p := draw.Panel{X: a.axis, Y: draw.Axis{Label: "good (%)", Zero: true}}
+	for i, tier := range tiers {
+		dots := draw.Series{Name: tier, Ink: draw.Nth(i)}
+		for _, c := range d.Cells {
+			metric := ofTier(metrics.GoodRequestFraction, tier)
+			for _, s := range d.each(c, metric, "avg") {
+				q := d.point(c, a.x(c), metric, s)
+				q.Y, q.Low, q.High = 100*q.Y, math.NaN(), math.NaN()
+				dots.Points = append(dots.Points, q)
+			}
+		}
+		slices.SortStableFunc(dots.Points, func(x, y draw.Point) int { return cmp.Compare(x.X, y.X) })
+		if len(dots.Points) > 0 {
+			p.Series = append(p.Series, dots)
+		}
+	}
+	return p
+}
+
 // bracket are lines at the nearest load that fails beside one that holds, which needs none of
 // its own, and at the knee.
 func (d *Data) bracket() (out []draw.Mark) {
@@ -96,26 +137,51 @@ func (d *Data) bracket() (out []draw.Mark) {
 	}
 	cells := slices.Clone(d.Cells)
 	slices.SortStableFunc(cells, func(x, y *Cell) int { return cmp.Compare(x.At(d.Load()), y.At(d.Load())) })
-	var last *Cell
-	found := false
+	last, found := map[string]*Cell{}, map[string]bool{}
 	for _, c := range cells {
 		if c.Knee {
 			mark(c, "knee", draw.Good)
 		}
-		if c.Decision != "holds" && c.Decision != "fails" {
-			continue
-		}
-		if last != nil && last.Decision != c.Decision && !found {
-			found = true
-			fails := c
-			if c.Decision == "holds" {
-				fails = last
+		for _, x := range decisions(c) {
+			if x.state != "holds" && x.state != "fails" {
+				continue
 			}
-			mark(fails, "fails", draw.Warn)
+			if was := last[x.tier]; was != nil && stateOf(was, x.tier) != x.state && !found[x.tier] {
+				found[x.tier] = true
+				fails := c
+				if x.state == "holds" {
+					fails = was
+				}
+				mark(fails, strings.TrimSpace(x.tier+" fails"), draw.Warn)
+			}
+			last[x.tier] = c
 		}
-		last = c
 	}
 	return out
+}
+
+// decision is what a load showed: of a search with several limits to one of its tiers.
+type decision struct{ tier, state string }
+
+// decisions are those of a cell: "holds", or with several limits "chat fails, code holds".
+func decisions(c *Cell) (out []decision) {
+	for _, part := range strings.Split(c.Decision, ", ") {
+		tier, state, several := strings.Cut(part, " ")
+		if !several {
+			tier, state = "", part
+		}
+		out = append(out, decision{tier, state})
+	}
+	return out
+}
+
+func stateOf(c *Cell, tier string) string {
+	for _, x := range decisions(c) {
+		if x.tier == tier {
+			return x.state
+		}
+	}
+	return ""
 }
 
 // each are the trials of a figure of a cell, in their order.

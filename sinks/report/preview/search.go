@@ -16,7 +16,10 @@ import (
 func searchPlan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
 	s, terms := plan.Experiment.Search, source.Terms(plan)
 	requests := sweep.Planned(plan.Cells[0].Resolved.Benchmark.Phases)
-	if len(plan.Cells[0].Resolved.Benchmark.SLOs) == 0 || terms.Find == search.Knee {
+	shares := []sweep.Tier{{Share: s.Share}}
+	if tiers := plan.Tiers(); len(tiers) > 0 {
+		shares = tiers
+	} else if len(plan.Cells[0].Resolved.Benchmark.SLOs) == 0 || terms.Find == search.Knee {
 		requests = 0 // no share is asked for
 	}
 	o := search.Look(terms, requests)
@@ -28,17 +31,27 @@ func searchPlan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
 	words.TwoColumns(w, "search", fmt.Sprintf("%s from %g to %g, "+until,
 		plan.Searched().Name, s.Range[0], s.Range[1], words.Percent(s.Resolution)), 8)
 	words.TwoColumns(w, "probes", probesText(o, terms, b), 8)
-	if len(o.Runs) > 0 {
-		words.TwoColumns(w, "decides",
-			fmt.Sprintf("whether %.4g %% are good: %s; between, it stays undecided. The gap is wider where requests are alike or runs differ",
-				100*s.Share, decidesText(o.Runs)), 8)
+	for i, x := range shares {
+		if len(o.Runs) == 0 {
+			break
+		}
+		one := terms
+		one.Share, one.Tiers = x.Share, nil
+		text := fmt.Sprintf("whether %.4g %% are good: %s", 100*x.Share, decidesText(search.Look(one, requests).Runs))
+		if x.Name != "" {
+			text = x.Name + ": " + text
+		}
+		if i == len(shares)-1 {
+			text += "; a number between leaves it undecided. The gap is wider where neighbouring requests are alike or runs differ"
+		}
+		words.TwoColumns(w, "decides", text, 8)
 	}
 	narrower := "is not possible: the ends are as near as whole numbers can be"
 	if o.Halved > 0 {
-		narrower = "takes at most " + words.Count(o.Halved, "more probe") + " with half of resolution"
+		narrower = fmt.Sprintf("(resolution %.3g) takes at most %s", s.Resolution/2, words.Count(o.Halved, "more probe"))
 	}
 	if len(o.Runs) > 0 {
-		narrower += "; where undecided loads keep it wide, about 4 times as many requests a run"
+		narrower += "; where undecided loads keep it wide, it takes about 4 times as many requests a run"
 	}
 	if terms.Find != search.Knee {
 		words.TwoColumns(w, "half", "a bracket half as wide "+narrower, 8)
@@ -86,10 +99,13 @@ func decidesText(of []search.Decides) string {
 			runs = fmt.Sprintf("%d runs", sweep.SearchedRuns)
 		}
 		holds := "cannot be shown to hold"
-		if d.Holds >= 0 {
+		switch {
+		case d.Holds == 0:
+			holds = "holds if none is bad"
+		case d.Holds > 0:
 			holds = fmt.Sprintf("holds with at most %s bad", words.Whole(d.Holds))
 		}
-		parts[i] = fmt.Sprintf("after %s (%s) a load %s and fails with %s", runs, words.Count(d.Requests, "request"),
+		parts[i] = fmt.Sprintf("after %s (%s) a load %s, and fails with %s or more", runs, words.Count(d.Requests, "request"),
 			holds, words.Whole(d.Fails))
 	}
 	return strings.Join(parts, ", ")
