@@ -302,7 +302,9 @@ func (s *sample) shares() (out []decide.TierGood) {
 	for _, t := range s.tiers {
 		full := t.all.Summaries()[0]
 		share, _ := full.Get(metrics.GoodRequestFraction)
-		full.Stats = slices.DeleteFunc(full.Stats, func(s metrics.Stat) bool { return s.Tag != metrics.GoodRequestFraction })
+		full.Stats = slices.DeleteFunc(full.Stats, func(s metrics.Stat) bool {
+			return s.Tag != metrics.GoodRequestFraction
+		})
 		out = append(out, decide.TierGood{
 			Share: share.Avg, Open: share.Open, Effect: t.good.effect(),
 			Part: metrics.Part{Kind: "tier", Name: t.name, Summaries: []metrics.Summary{full}},

@@ -559,8 +559,8 @@ func loadDocs(a *search.Answer) []loadDoc {
 			x.Share, x.Low, x.High = &l.Share, &l.Low, &l.High
 		}
 		if p := a.Curve.Points; i < len(p) {
-			x.Fitted, x.Rate, x.Latency, x.Law = metrics.OrNil(p[i].Share), metrics.OrNil(p[i].Rate), metrics.OrNil(p[i].Latency),
-				metrics.OrNil(p[i].Law)
+			x.Fitted, x.Law = metrics.OrNil(p[i].Share), metrics.OrNil(p[i].Law)
+			x.Rate, x.Latency = metrics.OrNil(p[i].Rate), metrics.OrNil(p[i].Latency)
 		}
 		out = append(out, x)
 	}

@@ -52,8 +52,8 @@ func (s *state) curve() Curve {
 	return c
 }
 
-// pace is the mean rate of the usable runs at a place, and the mean latency of their requests, so that rate × latency is
-// how many are in flight on average; NaN where no run has them.
+// pace is the mean rate of the usable runs at a place, and the mean latency of their requests, so that
+// rate × latency is how many are in flight on average; NaN where no run has them.
 func (s *state) pace(place float64) (rate, latency float64) {
 	var sum, flight, timed, n float64
 	for i := range s.runs {
