@@ -20,7 +20,6 @@ import (
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/dataset/format"
 	"aiperf.dev/aiperf/loadgen/dataset/media"
-	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/loadgen/transport"
@@ -173,7 +172,7 @@ func (c *inputCheck) playable(i int, d schema.Dataset, b *schema.Benchmark) {
 		return
 	}
 	var accept func(*dataset.Turn) error
-	if spec, err := endpoint.Open(&b.Endpoint); err == nil { // endpoint tells what is wrong with it
+	if spec, err := openEndpoint(b, c.file); err == nil { // endpoint tells what is wrong with it
 		limited := d.LimitsOutput()
 		accept = func(t *dataset.Turn) error {
 			if limited && t.MaxTokens == 0 { // the dataset's settings give it one
@@ -302,7 +301,7 @@ func (c *inputCheck) endpoint(b *schema.Benchmark) {
 	if err != nil || !c.once(string(key)) {
 		return
 	}
-	spec, err := endpoint.Open(&b.Endpoint)
+	spec, err := openEndpoint(b, c.file)
 	for i := 0; err == nil && i < len(turns); i++ {
 		if spec.Ranks { // made for whoever ranks
 			turns[i].Query, turns[i].Passages = "query", []string{"passage"}
@@ -364,7 +363,7 @@ func (c *inputCheck) questions(b *schema.Benchmark) {
 	if err != nil || !c.once(string(key)) {
 		return
 	}
-	spec, err := endpoint.Open(&b.Endpoint)
+	spec, err := openEndpoint(b, c.file)
 	if err != nil {
 		return // endpoint says so
 	}

@@ -34,6 +34,8 @@ func (r *runner) measure(issue, hard context.Context, run sweep.Run) (_ *measure
 			return nil, err
 		}
 	}
+	host := plugin.Host{Allow: r.opt.AllowHooks, Hide: r.hide}
+	r.loader.Host = host
 	open, err := r.loader.Open(issue, hard, spec)
 	if err != nil {
 		return nil, err
@@ -53,7 +55,7 @@ func (r *runner) measure(issue, hard context.Context, run sweep.Run) (_ *measure
 	if err != nil {
 		return nil, &onerun.LostError{Err: err}
 	}
-	if err := open.Start(hard, plugin.Host{Allow: r.opt.AllowHooks, Hide: r.hide}); err != nil {
+	if err := open.Start(hard, host); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -87,8 +89,9 @@ func specOf(run sweep.Run, at func(path string) string) onerun.Spec {
 	s.Benchmark.Datasets = slices.Clone(s.Benchmark.Datasets)
 	for i := range s.Benchmark.Datasets {
 		d := &s.Benchmark.Datasets[i]
-		d.Path, d.Folder, d.SystemFile = at(d.Path), at(d.Folder), at(d.SystemFile)
+		d.Path, d.Folder, d.SystemFile, d.Plugin = at(d.Path), at(d.Folder), at(d.SystemFile), at(d.Plugin)
 	}
+	s.Benchmark.Endpoint.Plugin = at(s.Benchmark.Endpoint.Plugin)
 	if a := s.Benchmark.Accuracy; a != nil {
 		found := *a
 		found.Path, found.Plugin = at(a.Path), at(a.Plugin)

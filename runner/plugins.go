@@ -5,6 +5,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/plugin"
+	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -55,4 +56,18 @@ func sealOf(folder string) string {
 		return ""
 	}
 	return m.Seal()
+}
+
+// openEndpoint is the API of b, as the experiment's file sees it.
+func openEndpoint(b *schema.Benchmark, experiment string) (*endpoint.Spec, error) {
+	seen := withEndpoint(*b, experiment)
+	return endpoint.Open(&seen.Endpoint)
+}
+
+// withEndpoint is b with the plug-in of its endpoint where it is.
+func withEndpoint(b schema.Benchmark, experiment string) schema.Benchmark {
+	if b.Endpoint.Plugin != "" {
+		b.Endpoint.Plugin = Beside(experiment, b.Endpoint.Plugin)
+	}
+	return b
 }

@@ -53,7 +53,7 @@ func await(ctx context.Context, plan *sweep.Plan, cells []*sweep.Cell, local *se
 	if !opt.network() {
 		return nil
 	}
-	all, err := waiters(ctx, cells, local)
+	all, err := waiters(ctx, cells, local, opt.SourceName)
 	if err != nil || len(all) == 0 {
 		return err
 	}
@@ -93,7 +93,7 @@ func await(ctx context.Context, plan *sweep.Plan, cells []*sweep.Cell, local *se
 
 // waiters is one for each server and model; those of cells that look in the same
 // way are one.
-func waiters(ctx context.Context, cells []*sweep.Cell, local *servers) ([]*waiter, error) {
+func waiters(ctx context.Context, cells []*sweep.Cell, local *servers, experiment string) ([]*waiter, error) {
 	var all []*waiter
 	known := map[string]bool{}
 	for _, c := range cells {
@@ -114,7 +114,9 @@ func waiters(ctx context.Context, cells []*sweep.Cell, local *servers) ([]*waite
 					return nil, err
 				}
 				if ok {
-					all = append(all, &waiter{shown: u, url: at, model: item.Name, bench: b})
+					all = append(all, &waiter{
+						shown: u, url: at, model: item.Name, bench: withEndpoint(b, experiment),
+					})
 				}
 			}
 		}

@@ -50,26 +50,3 @@ func (b *Benchmark) BoundByQuestions() {
 			(t == nil || !t.Ends)
 	}
 }
-
-// graderPlugin is the grader that is a program of the user's.
-const graderPlugin = "plugin"
-
-// Plugin is a program that an experiment names.
-type Plugin struct {
-	Path   string // of the setting: benchmark.accuracy.plugin
-	Kind   string
-	Folder string // as it was written
-}
-
-// Plugins are the programs that the benchmark names, in the order of a run.
-func (b *Benchmark) Plugins() (out []Plugin) {
-	add := func(path, kind, folder string) {
-		if folder != "" {
-			out = append(out, Plugin{path, kind, folder})
-		}
-	}
-	if a := b.Accuracy; a != nil {
-		add("benchmark.accuracy.plugin", "grader", a.Plugin)
-	}
-	return out
-}

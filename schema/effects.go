@@ -104,7 +104,7 @@ var effects = []effect{
 	{in: "benchmark.endpoint", settings: "streaming", needs: streams},
 	{in: "benchmark.endpoint", settings: "use_legacy_max_tokens", needs: legacy},
 	{in: "benchmark.endpoint", settings: "per_chunk_usage", needs: usageAsked},
-	{in: "benchmark.endpoint", settings: "template rpc download_video_content", needs: ofEndpoint},
+	{in: "benchmark.endpoint", settings: "template rpc plugin download_video_content", needs: ofEndpoint},
 	{in: "benchmark.endpoint", settings: "request_content_type", needs: encoded},
 	{in: "benchmark.endpoint", settings: "wait_for_model_interval wait_for_model_mode", needs: waiting},
 	{in: "benchmark.endpoint", settings: "ca_file insecure client_cert client_key", needs: secure},
@@ -124,7 +124,7 @@ var effects = []effect{
 	{in: "benchmark.datasets.*", settings: "name type entries random_seed prompts"},
 	{in: "benchmark.datasets.*", settings: "sampling", needs: unscheduled},
 	{
-		in: "benchmark.datasets.*", settings: "path records format dataset hf_subset filters hf_weka_dataset folder",
+		in: "benchmark.datasets.*", settings: "path records format dataset hf_subset filters hf_weka_dataset folder plugin",
 		needs: ofItsType,
 	},
 	{in: "benchmark.datasets.*", settings: "turns", needs: conversing},

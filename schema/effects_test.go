@@ -404,6 +404,7 @@ var others = map[string]any{
 	"multi_run.convergence": map[string]any{"metric": "request_latency"}, "multi_run.confidence_level": 0.9, "multi_run.cooldown_seconds": 3,
 	"objectives": []any{"request_throughput"}, "budget.time": 60, "budget.requests": 1000, "sweep.cooldown_seconds": 3,
 	"benchmark.models.items.*.weight": 0.5, "benchmark.endpoint.template": map[string]any{"body": "{}"}, "benchmark.endpoint.rpc": map[string]any{"method": "a.B/c", "body": "{}"},
+	"benchmark.endpoint.plugin": "p", "benchmark.datasets.*.plugin": "p",
 	"benchmark.endpoint.request_content_type": "application/json", "benchmark.endpoint.client_cert": "a.pem", "benchmark.endpoint.client_key": "a.pem",
 	"benchmark.accuracy.share": 0.2, "benchmark.accuracy.plugin": "p",
 	"benchmark.mlflow.tags": map[string]any{"A": "b"}, "benchmark.mlflow.artifact_globs": []any{"*"}, "benchmark.wandb.tags": []any{"a"},

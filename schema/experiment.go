@@ -212,6 +212,7 @@ type Endpoint struct {
 	SourceAddresses     []string  `json:"source_addresses,omitempty"`
 
 	Template             *BodyTemplate `json:"template,omitempty"`
+	Plugin               string        `json:"plugin,omitempty"` // the folder of the program that speaks the API
 	RPC                  *RPC          `json:"rpc,omitempty"`
 	DownloadVideoContent bool          `json:"download_video_content,omitempty"`
 	RequestContentType   string        `json:"request_content_type,omitempty"`
@@ -283,6 +284,7 @@ type Dataset struct {
 	Path           string            `json:"path,omitempty"`
 	Format         string            `json:"format,omitempty"` // single_turn, multi_turn, …
 	Records        []json.RawMessage `json:"records,omitempty"`
+	Plugin         string            `json:"plugin,omitempty"` // the folder of the program that writes records
 
 	// A published set: its name, the part of it, what its records must have,
 	// the repository in place of the name's, and a folder that holds a copy.

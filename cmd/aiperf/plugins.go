@@ -216,7 +216,7 @@ type pluginList struct {
 type shownPlugin struct {
 	*plugin.Manifest
 	Kind  string  `json:"kind,omitempty"`
-	Path  string  `json:"path"`
+	Path  string  `json:"folder"`
 	Limit float64 `json:"timeout_seconds,omitempty"`
 	Error string  `json:"error,omitempty"`
 }

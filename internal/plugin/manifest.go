@@ -39,6 +39,14 @@ type Manifest struct {
 	Command     []string      `json:"command"`
 	Timeout     time.Duration `json:"-"` // of one answer
 
+	Format string `json:"format,omitempty"` // of a data set: that of its records
+
+	// Of an endpoint: the path of its API, whether it streams, and where in an answer the
+	// text lies, if this program can read it there.
+	Path          string `json:"path,omitempty"`
+	Streams       bool   `json:"streams,omitempty"`
+	ResponseField string `json:"response_field,omitempty"`
+
 	File   string `json:"-"` // the manifest, as it was named
 	Folder string `json:"-"`
 	Digest string `json:"digest"` // of all files beside the manifest
@@ -131,7 +139,7 @@ type setting struct {
 	read   func(r *reader, v *yaml.Node) error
 }
 
-// settings are all keys.
+// settings are all keys, those of certain kinds last.
 func settings() []setting {
 	return []setting{
 		{"aiperf", "aiperf: 1 says which protocol it speaks", (*reader).protocol},
@@ -142,6 +150,10 @@ func settings() []setting {
 		{"description", "", text("description", func(m *Manifest) *string { return &m.Description })},
 		{"digest", "", (*reader).wanted},
 		{"timeout", "", (*reader).timeout},
+		{"format", "", text("format", func(m *Manifest) *string { return &m.Format })},
+		{"path", "", (*reader).path},
+		{"streams", "", (*reader).streams},
+		{"response_field", "", text("response_field", func(m *Manifest) *string { return &m.ResponseField })},
 	}
 }
 
@@ -252,6 +264,18 @@ func (r *reader) kind(v *yaml.Node) error {
 		return r.spotOf(v, "kind").Try("kinds: "+kindNames(), "%q is not a kind of plug-in", words.Clip(v.Value, 40))
 	}
 	r.m.Timeout = r.m.Kind.Patience
+	for _, k := range Kinds() {
+		for _, key := range k.Takes {
+			if at, _ := member(r.root, key); at != nil && !slices.Contains(r.m.Kind.Takes, key) {
+				return r.spotOf(at, key).Try("leave it out", "is not a setting of a plug-in of kind %s", r.m.Kind.Name)
+			}
+		}
+	}
+	for _, key := range r.m.Kind.Needs {
+		if at, _ := member(r.root, key); at == nil {
+			return spot{r.file, key}.Try("a plug-in of kind "+r.m.Kind.Name+" has it", "required")
+		}
+	}
 	return nil
 }
 
@@ -320,6 +344,20 @@ func (r *reader) list(v *yaml.Node, key string) ([]string, error) {
 		out = append(out, w)
 	}
 	return out, nil
+}
+
+func (r *reader) path(v *yaml.Node) error {
+	if r.m.Path = v.Value; !strings.HasPrefix(v.Value, "/") || strings.ContainsAny(v.Value, " \n\r#?") {
+		return r.spotOf(v, "path").Try("such as /v1/generate", "want a path below the server's address")
+	}
+	return nil
+}
+
+func (r *reader) streams(v *yaml.Node) error {
+	if r.m.Streams = v.Value == "true"; v.Value != "true" && v.Value != "false" {
+		return r.spotOf(v, "streams").Try("", "want true or false")
+	}
+	return nil
 }
 
 // program is the command with its program found: beside the manifest where it is written

@@ -26,14 +26,25 @@ const Protocol = 1
 type Kind struct {
 	Name string
 	Doc  string
+	// Takes are the keys of a manifest that only this kind has, Needs those that it must have.
+	Takes, Needs []string
 	// Patience is how long one answer may take where the manifest says nothing.
 	Patience time.Duration
 	// Probe is a question that every plug-in of the kind answers, for validate.
 	Probe map[string]any
+	Lines bool // it answers in several lines
 }
 
 // The kinds.
 var (
+	Dataset = &Kind{
+		Name: "dataset", Doc: "conversations, before the load: dataset.type: plugin", Takes: []string{"format"},
+		Patience: time.Minute, Probe: map[string]any{"conversations": map[string]any{"entries": 1, "seed": 0}}, Lines: true,
+	}
+	Endpoint = &Kind{
+		Name: "endpoint", Doc: "bodies of requests and what answers say: endpoint.type: plugin",
+		Takes: []string{"path", "streams", "response_field"}, Needs: []string{"path"}, Patience: 10 * time.Second,
+	}
 	Grader = &Kind{
 		Name: "grader", Doc: "whether an answer is right: accuracy.grader: plugin", Patience: 10 * time.Second,
 		Probe: map[string]any{"grade": map[string]any{"answer": "", "truth": ""}},
@@ -41,7 +52,7 @@ var (
 )
 
 // Kinds are all kinds, in the order of a run.
-func Kinds() []*Kind { return []*Kind{Grader} }
+func Kinds() []*Kind { return []*Kind{Dataset, Endpoint, Grader} }
 
 func kindNamed(name string) *Kind {
 	i := slices.IndexFunc(Kinds(), func(k *Kind) bool { return k.Name == name })

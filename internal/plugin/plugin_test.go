@@ -109,6 +109,21 @@ read -r line; echo '{"id": 3, "a": 3}'; cat >/dev/null`, "")
 	}
 }
 
+// A program that ends when it has done its work has not failed.
+func TestDone(t *testing.T) {
+	t.Parallel()
+	p, err := started(t, greeting+`read -r line; echo '{"id": 1, "done": true}'`, "")
+	if err == nil {
+		err = p.Stream(nil, func([]byte) error { return nil })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // One answer is all there is to a question.
 func TestAnswersOnce(t *testing.T) {
 	t.Parallel()
@@ -131,29 +146,29 @@ func TestAnswersOnce(t *testing.T) {
 func TestProgramsThatMisbehave(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ script, more, want string }{
-		"hangs at once":           {"cat >/dev/null", "timeout: 0.3", "said nothing for"},
-		"hangs later":             {greeting + "cat >/dev/null", "timeout: 0.3", "did not answer within"},
-		"reads nothing":           {greeting + "while :; do sleep 60; done", "timeout: 0.3", "did not answer within"},
-		"closes its ears":         {greeting + "exec <&-; while :; do sleep 60; done", "timeout: 0.3", "did not answer within"},
-		"dies at once":            {"exit 3", "", "its program ended: exit status 3"},
-		"dies midway":             {greeting + "read -r line; echo first >&2; echo last words >&2; exit 4", "", "its program ended: exit status 4: last words"},
-		"ends without an answer":  {greeting + "read -r line", "", "its program ended: without an error"},
-		"is killed":               {greeting + "read -r line; kill -9 $$", "", "its program ended: signal: killed"},
-		"is of another version":   {`echo '{"aiperf": 1, "kind": "grader", "name": "t", "version": "2"}'; cat`, "", `of version "2", and aiperf-plugin.yaml says 1`},
-		"is of another protocol":  {`echo '{"aiperf": 7, "kind": "grader", "name": "t", "version": "1"}'; cat`, "", `of protocol "7", and aiperf-plugin.yaml says 1`},
-		"is of another kind":      {`echo '{"aiperf": 1, "kind": "metric", "name": "t", "version": "1"}'; cat`, "", `of kind "metric"`},
-		"has another name":        {`echo '{"aiperf": 1, "kind": "grader", "name": "u", "version": "1"}'; cat`, "", `of name "u"`},
-		"greets in words":         {"echo hello", "", `not the handshake but "hello"`},
-		"prints words":            {greeting + "read -r line; echo loading; cat", "", `line 2 of its output is not JSON with an id: "loading"`},
-		"answers without an id":   {greeting + `read -r line; echo '{"outcome": "right"}'; cat`, "", "is not JSON with an id"},
-		"answers nobody":          {greeting + `read -r line; echo '{"id": 77}'; cat`, "", "answers question 77, which is not open"},
-		"answers with an array":   {greeting + `read -r line; echo '{"id": 1, "n": []}'; cat`, "", "its answer cannot be read"},
-		"floods stdout":           {greeting + "read -r line; yes", "", `not JSON with an id: "y"`},
-		"floods with answers":     {greeting + `yes '{"id": 2}'`, "", "answers question 2, which is not open"},
-		"never ends its line":     {greeting + "read -r line; tr '\\0' x </dev/zero", "", "line 2 of its output is longer than 16 MiB"},
-		"floods stderr":           {greeting + "yes >&2", "timeout: 0.3", "did not answer within"},
-		"tells a secret":          {greeting + "read -r line; echo the key is hunter2hunter2 >&2; exit 1", "", "the key is ***"},
-		"prints a secret":         {greeting + "read -r line; echo the key is hunter2hunter2; cat", "", "the key is ***"},
+		"hangs at once":          {"cat >/dev/null", "timeout: 0.3", "said nothing for"},
+		"hangs later":            {greeting + "cat >/dev/null", "timeout: 0.3", "did not answer within"},
+		"reads nothing":          {greeting + "while :; do sleep 60; done", "timeout: 0.3", "did not answer within"},
+		"closes its ears":        {greeting + "exec <&-; while :; do sleep 60; done", "timeout: 0.3", "did not answer within"},
+		"dies at once":           {"exit 3", "", "its program ended: exit status 3"},
+		"dies midway":            {greeting + "read -r line; echo first >&2; echo last words >&2; exit 4", "", "its program ended: exit status 4: last words"},
+		"ends without an answer": {greeting + "read -r line", "", "its program ended: without an error"},
+		"is killed":              {greeting + "read -r line; kill -9 $$", "", "its program ended: signal: killed"},
+		"is of another version":  {`echo '{"aiperf": 1, "kind": "grader", "name": "t", "version": "2"}'; cat`, "", `of version "2", and aiperf-plugin.yaml says 1`},
+		"is of another protocol": {`echo '{"aiperf": 7, "kind": "grader", "name": "t", "version": "1"}'; cat`, "", `of protocol "7", and aiperf-plugin.yaml says 1`},
+		"is of another kind":     {`echo '{"aiperf": 1, "kind": "metric", "name": "t", "version": "1"}'; cat`, "", `of kind "metric"`},
+		"has another name":       {`echo '{"aiperf": 1, "kind": "grader", "name": "u", "version": "1"}'; cat`, "", `of name "u"`},
+		"greets in words":        {"echo hello", "", `not the handshake but "hello"`},
+		"prints words":           {greeting + "read -r line; echo loading; cat", "", `line 2 of its output is not JSON with an id: "loading"`},
+		"answers without an id":  {greeting + `read -r line; echo '{"outcome": "right"}'; cat`, "", "is not JSON with an id"},
+		"answers nobody":         {greeting + `read -r line; echo '{"id": 77}'; cat`, "", "answers question 77, which is not open"},
+		"answers with an array":  {greeting + `read -r line; echo '{"id": 1, "n": []}'; cat`, "", "its answer cannot be read"},
+		"floods stdout":          {greeting + "read -r line; yes", "", `not JSON with an id: "y"`},
+		"floods with answers":    {greeting + `yes '{"id": 2}'`, "", "answers question 2, which is not open"},
+		"never ends its line":    {greeting + "read -r line; tr '\\0' x </dev/zero", "", "line 2 of its output is longer than 16 MiB"},
+		"floods stderr":          {greeting + "yes >&2", "timeout: 0.3", "did not answer within"},
+		"tells a secret":         {greeting + "read -r line; echo the key is hunter2hunter2 >&2; exit 1", "", "the key is ***"},
+		"prints a secret":        {greeting + "read -r line; echo the key is hunter2hunter2; cat", "", "the key is ***"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -263,9 +278,13 @@ func TestManifests(t *testing.T) {
 		strings.Replace(good, "[sh, main.sh]", "[sh, ../main.sh]", 1): "command: ../main.sh leaves the plug-in's folder",
 		strings.Replace(good, "[sh, main.sh]", "[/bin/sh]", 1):        "command: /bin/sh leaves the plug-in's folder",
 		strings.Replace(good, "[sh, main.sh]", "[sh, a/../../x]", 1):  "leaves the plug-in's folder",
-		good + "timeout: soon":                             "yaml:6:10: timeout: want a number above 0",
-		good + "timeout: .inf":                             "timeout: want a number above 0",
-		good + "digest: 12":                                "digest: want sha256:",
+		good + "timeout: soon":                                      "yaml:6:10: timeout: want a number above 0",
+		good + "timeout: .inf":                                      "timeout: want a number above 0",
+		good + "path: /v1":                                          "yaml:6:1: path: is not a setting of a plug-in of kind grader",
+		strings.Replace(good, "grader", "endpoint", 1):              "path: required",
+		strings.Replace(good, "grader", "endpoint", 1) + "path: v1": "path: want a path below",
+		strings.Replace(good, "grader", "endpoint", 1) + "path: /a\nstreams: perhaps": "streams: want true or false",
+		good + "digest: 12": "digest: want sha256:",
 		good + "digest: sha256:" + strings.Repeat("0", 64): "yaml:6:1: digest: sha256:" + strings.Repeat("0", 64) + ": its files have sha256:",
 		good + "description: |\n  a\n  b\n":                "yaml:6:14: description: want a line of text",
 	} {

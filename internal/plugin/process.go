@@ -44,6 +44,7 @@ type Process struct {
 	last    int64 // id of the last question
 	waiting map[int64]asked
 	why     *diag.Error // why it is asked no more
+	spent   bool        // it ended by itself, without an error, when nobody asked it anything
 
 	over  chan struct{} // closed when why is set
 	ended chan struct{} // closed when the program is gone and its output read
@@ -224,6 +225,9 @@ func (p *Process) listen(out *os.File, met chan<- struct{}) {
 		case err != nil:
 			p.said.wait()
 			why = "its program ended: " + p.said.how()
+			p.mu.Lock()
+			p.spent = p.said.fine && n > 1 && len(p.waiting) == 0
+			p.mu.Unlock()
 		case n == 1:
 			if why = p.unlike(line); why == "" {
 				close(met)
@@ -401,7 +405,9 @@ func (p *Process) Close() error {
 	p.leave()
 	p.mu.Lock()
 	bad := p.why
-	if bad == nil {
+	if bad != nil && p.spent {
+		bad = nil
+	} else if bad == nil {
 		p.why = diag.Errorf("plug-in %s: its run is over", p.m.Name)
 		close(p.over)
 	}

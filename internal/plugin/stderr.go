@@ -18,6 +18,7 @@ type tail struct {
 	gone chan struct{} // closed when nothing more comes
 	left chan struct{} // closed when the program is gone
 	code string
+	fine bool // it ended without an error
 }
 
 func newTail() *tail { return &tail{gone: make(chan struct{}), left: make(chan struct{})} }
@@ -47,7 +48,7 @@ func (t *tail) begin(f *os.File) {
 func (t *tail) exit(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.code = "without an error"
+	t.code, t.fine = "without an error", err == nil
 	if err != nil {
 		t.code = err.Error()
 	}

@@ -14,7 +14,11 @@ func (h Host) Try(ctx context.Context, m *Manifest) (answered bool, stderr strin
 	}
 	if q := m.Kind.Probe; q != nil {
 		answered = true
-		err = p.Call(q, new(json.RawMessage))
+		if m.Kind.Lines {
+			err = p.Stream(q, func([]byte) error { return nil })
+		} else {
+			err = p.Call(q, new(json.RawMessage))
+		}
 	}
 	if bad := p.Close(); err == nil {
 		err = bad

@@ -126,7 +126,8 @@ func endpointTypes() (out []string) {
 
 // unserved are the types that the built-in server has no answer for, and why.
 var unserved = map[string]string{
-	"grpc": "its methods are the user's own, known by reflection",
+	"grpc":   "its methods are the user's own, known by reflection",
+	"plugin": "its API is the user's own; the built-in server answers it as it answers raw",
 }
 
 // served are the types that the built-in server has an answer for, and those that

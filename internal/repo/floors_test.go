@@ -84,11 +84,11 @@ loadgen/dataset/media: internal/diag loadgen/dataset/files loadgen/dataset/synth
 loadgen/dataset/public: internal/diag internal/hub
 loadgen/dataset/synth: internal/seed schema loadgen/tokenizer
 loadgen/dataset/trace: internal/seed
-loadgen/dataset: loadgen/dataset/exam schema schema/fields loadgen/dataset/conversation loadgen/dataset/files loadgen/dataset/format loadgen/dataset/media loadgen/dataset/public loadgen/dataset/synth loadgen/tokenizer internal/seed internal/sampled internal/diag internal/words
+loadgen/dataset: loadgen/dataset/exam schema schema/fields loadgen/dataset/conversation loadgen/dataset/files loadgen/dataset/format loadgen/dataset/media loadgen/dataset/public loadgen/dataset/synth loadgen/tokenizer internal/seed internal/sampled internal/diag internal/plugin internal/words
 loadgen/endpoint/claims: internal/record loadgen/endpoint/scan
 loadgen/endpoint/replay:
 loadgen/endpoint/scan: internal/record
-loadgen/endpoint: internal/jinja internal/record loadgen/dataset loadgen/endpoint/claims loadgen/endpoint/replay loadgen/endpoint/scan schema internal/diag
+loadgen/endpoint: internal/jinja internal/record loadgen/dataset loadgen/endpoint/claims loadgen/endpoint/replay loadgen/endpoint/scan schema internal/diag internal/plugin
 loadgen/mode: internal/heap schema schema/fields internal/seed loadgen/dataset internal/diag internal/words
 loadgen/pace: internal/alarm internal/record
 loadgen/scale: schema internal/metrics

@@ -50,7 +50,7 @@ func resultFiles() []string {
 // words are names that are also words for something else. Such a word is a name
 // where it is compared with a type or given as one.
 var words = []string{
-	"chat", "completions", "responses", "messages", "embeddings", "rankings", "template", "raw", "grpc", // commands, members of requests and answers, schemes
+	"chat", "completions", "responses", "messages", "embeddings", "rankings", "template", "raw", "grpc", "plugin", // commands, members of requests and answers, schemes
 	"file", "public", // what a form uploads, where a value came from; a command
 	"table",                              // of a page
 	"concurrency", "constant", "poisson", // a setting and its axis; shapes of a ramp
@@ -75,6 +75,7 @@ var known = map[string]string{
 	"sinks/aiperf/scale.go":            "keys of one of AIPerf's files",
 	"sinks/aiperf/phasefiles.go":       "keys of one of AIPerf's files",
 	"sinks/aiperf/inputconfig.go":      "keys and words of AIPerf's configuration",
+	"loadgen/endpoint/program.go":      "the endpoint type that has the name of a data set's",
 	"schema/cmdline/adaptive.go":       "the default objective of AIPerf's adaptive search",
 	"schema/adaptive.go":               "the default objective of AIPerf's adaptive search",
 	"schema/cmdline/recipe.go":         "figures that AIPerf's recipes are about",

@@ -28,7 +28,7 @@ type Type struct {
 
 // Types is all places that conversations come from, each in the file that reads
 // or writes them.
-func Types() []*Type { return []*Type{madeHere(), ofFile(), ofHub()} }
+func Types() []*Type { return []*Type{madeHere(), ofFile(), ofHub(), ofProgram()} }
 
 // noLengths is what to do about shapes where records say what is sent.
 var noLengths = map[string]string{"turns": "the records say how many turns there are"}

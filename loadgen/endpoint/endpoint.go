@@ -167,6 +167,8 @@ type Spec struct {
 	Next func(Reply) (Step, error)
 	// Served is how the built-in server speaks the API.
 	Served Served
+	// Ask, if set, asks the program of the row's plug-in; several goroutines do.
+	Ask func(question map[string]any, answer any) error
 
 	extra schema.Members // extra inputs without the settings of Configure; nil means all
 }
@@ -190,7 +192,7 @@ var catalogue = []*Spec{
 	&tgi, &llamaCpp, &ollama, &solidoRAG,
 	&imageGeneration, &imageEdit, &imageRetrieval, &videoGeneration, &audioTranscription,
 	&kserveChat, &kserveCompletions, &kserveEmbeddings, &kserveV1, &kserveV2, &kserveV2Embeddings,
-	&template, &rpc, &raw,
+	&template, &rpc, &raw, &program,
 }
 
 // Catalogue lists the inference APIs, the default one first.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -149,6 +150,7 @@ var readCases = []struct {
 	{"kserve_v2_embeddings", "vectors", false, `{"outputs":[{"name":"embedding","datatype":"FP32","shape":[2,3],"data":[1,2,3,4,5,6]}]}`, endpoint.Chunk{Items: 2, Dims: 3}},
 	{"template", "text", false, `{"text":"a","usage":{"output_tokens":1}}`, endpoint.Chunk{Text: "a", Usage: usage(none, 1, none, none, none)}},
 	{"grpc", "message", true, `{"text":"a"}`, endpoint.Chunk{Text: "a"}},
+	{"plugin", "before its program is known", false, `{"text":"a"}`, endpoint.Chunk{Text: "a"}},
 	{"raw", "embeddings", false, `{"embeddings":[[1,2],[3,4]]}`, endpoint.Chunk{Items: 2, Thing: record.Vectors}},
 	{"raw", "embedding", false, `{"embedding":[1,2]}`, endpoint.Chunk{Items: 1, Thing: record.Vectors}},
 	{"raw", "embedding of several", false, `{"embedding":[[1,2],[3,4]]}`, endpoint.Chunk{Items: 2, Thing: record.Vectors}},
@@ -283,8 +285,8 @@ func FuzzRead(f *testing.F) {
 			if c.Kind == record.Done {
 				continue
 			}
-			if d := bytes.TrimSpace(data); !json.Valid(data) && (spec.Type != "raw" && spec.Type != "template" &&
-				spec.Type != "grpc" || d[0] == '{' || d[0] == '[') {
+			anyText := slices.Contains([]string{"raw", "template", "plugin", "grpc"}, spec.Type)
+			if d := bytes.TrimSpace(data); !json.Valid(data) && (!anyText || d[0] == '{' || d[0] == '[') {
 				t.Errorf("%s: Read accepts what is not JSON: %q", spec.Type, data)
 			}
 			if c.Empty && (c.Text != "" || c.Reasoning != "") || len(c.ErrText) > 1024 {

@@ -162,14 +162,19 @@ func appendRendered(dst []byte, t *jinja.Template, in *Input) ([]byte, error) {
 	if !json.Valid([]byte(text)) {
 		return dst, noJSON(text)
 	}
+	return withExtra(dst, []byte(text), in)
+}
+
+// withExtra appends a body that is JSON, with the extra inputs in it.
+func withExtra(dst, body []byte, in *Input) ([]byte, error) {
 	extra := mergedExtra(in)
 	if len(extra) == 0 {
 		b := bytes.NewBuffer(dst)
-		err := json.Compact(b, []byte(text))
+		err := json.Compact(b, body)
 		return b.Bytes(), err
 	}
 	var object schema.Members
-	if json.Unmarshal([]byte(text), &object) != nil || object == nil {
+	if json.Unmarshal(body, &object) != nil || object == nil {
 		return dst, errors.New("extra inputs need a body that is an object")
 	}
 	return appendMembers(dst, object.With(extra)), nil

@@ -37,6 +37,7 @@ type capture struct {
 		Extra                 schema.Members
 		RPC                   *schema.RPC
 		URLs                  []string
+		Plugin                string // a folder; its program sends what it is asked
 	}
 	Body  json.RawMessage
 	Text  string // the body where it is not JSON
@@ -96,10 +97,17 @@ func TestWire(t *testing.T) {
 			for _, c := range list {
 				open, err := endpoint.Open(&schema.Endpoint{
 					Type: spec.Type, Extra: c.Input.Extra, RPC: c.Input.RPC,
-					URLs: c.Input.URLs,
+					URLs: c.Input.URLs, Plugin: c.Input.Plugin,
 				})
 				if err != nil {
 					t.Fatalf("%s: %v", c.Scenario, err)
+				}
+				open.Ask = func(question map[string]any, answer any) error {
+					b, err := json.Marshal(map[string]any{"body": question["request"]})
+					if err != nil {
+						return err
+					}
+					return json.Unmarshal(b, answer)
 				}
 				got, err := open.Request(nil, c.input())
 				if err != nil {

@@ -38,6 +38,8 @@ type Opened struct {
 // Loader opens runs and remembers what neighbouring runs share: one data set, the
 // tokenizers, what servers were asked about them. It belongs to one goroutine.
 type Loader struct {
+	Host plugin.Host // who runs the program that a data set comes from
+
 	key        string
 	sets       map[string]*dataset.Set // the last ones made, by stream
 	tokenizers map[string]opened
@@ -76,7 +78,7 @@ func (l *Loader) Open(issue, hard context.Context, spec Spec) (*Opened, error) {
 			return nil, err
 		}
 	}
-	err := l.read(issue, hard, run)
+	err := l.read(plugin.WithHost(issue, l.Host), hard, run)
 	if bad := tokenizer.Err(run.Tokenizer); asks && bad != nil {
 		return nil, fmt.Errorf("tokenizer server: %w", bad)
 	}
@@ -102,6 +104,7 @@ func (l *Loader) read(issue, hard context.Context, run *Opened) (err error) {
 	if run.API, err = endpoint.Open(&bench.Endpoint); err != nil {
 		return err
 	}
+	run.API.Ask = run.programs.asker(plugin.Endpoint)
 	if len(bench.SLOs) > 0 {
 		if run.judge, err = metrics.Judge(bench.SLOs); err != nil {
 			return err

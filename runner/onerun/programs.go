@@ -2,6 +2,7 @@ package onerun
 
 import (
 	"context"
+	"errors"
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/plugin"
@@ -10,21 +11,26 @@ import (
 // programs are the plug-ins of a run by their kind: one each.
 type programs map[string]*plugin.Process
 
-// asker asks the plug-in of a kind, which is started before the first question; nil where
-// the run has none.
+// asker asks the plug-in of a kind, which is started before the first question.
 func (ps programs) asker(k *plugin.Kind) func(question map[string]any, answer any) error {
 	return func(question map[string]any, answer any) error {
 		p := ps[k.Name]
 		if p == nil {
 			return diag.Errorf("no plug-in of kind %s runs", k.Name)
 		}
-		return p.Call(question, answer)
+		if err := p.Call(question, answer); err != nil {
+			return errors.New(err.Error()) // many requests say so: a hint beside each is too much
+		}
+		return nil
 	}
 }
 
 // Start starts the plug-ins of the run. They end with Close or with ctx.
 func (run *Opened) Start(ctx context.Context, host plugin.Host) error {
 	for _, p := range run.Benchmark.Plugins() {
+		if p.Kind == plugin.Dataset.Name {
+			continue // it has done its work
+		}
 		m, err := plugin.OpenAs(p.Kind, p.Folder)
 		if err == nil {
 			run.programs[p.Kind], err = host.Start(ctx, m)

@@ -31,12 +31,14 @@ var endpointTypes = []EndpointType{
 	{Name: "template", Streams: true, StreamsRPC: true, Tokens: true, Text: true, System: true, Images: true, Audio: true, Video: true, Settings: []string{"template"}},
 	{Name: "grpc", Streams: true, StreamsRPC: true, Tokens: true, Text: true, System: true, Images: true, Audio: true, Video: true, Settings: []string{"rpc"}},
 	{Name: "raw", Streams: true, StreamsRPC: true, Tokens: true, Text: true, System: true},
+	{Name: "plugin", Streams: true, StreamsRPC: true, Tokens: true, Text: true, System: true, Images: true, Audio: true, Video: true, Settings: []string{"plugin"}},
 }
 
 var datasetTypes = []DatasetType{
 	{Name: "synthetic", Made: true, Settings: []string{"turns", "prefix_prompts", "rankings"}},
 	{Name: "file", Settings: []string{"path", "records", "format"}},
 	{Name: "public", Settings: []string{"dataset", "hf_subset", "hf_weka_dataset", "filters", "folder"}},
+	{Name: "plugin", Settings: []string{"plugin"}},
 }
 
 var datasetFormats = []DatasetFormat{

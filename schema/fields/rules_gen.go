@@ -21,6 +21,8 @@ var objectRules = []Rule{
 	{Field: "hf_weka_dataset", Text: "needs type: public", Hint: "use type: public", About: []string{"type", "hf_weka_dataset"}, Compares: []string{"type"}},
 	{Field: "filters", Text: "needs type: public", Hint: "use type: public", About: []string{"type", "filters"}, Compares: []string{"type"}},
 	{Field: "folder", Text: "needs type: public", Hint: "use type: file with path", About: []string{"type", "folder"}, Compares: []string{"type"}},
+	{Field: "plugin", Text: "required by type: \\(type)", Hint: "name the plug-in's folder (--dataset-plugin)", By: "type", About: []string{"type", "plugin"}, Compares: []string{"type"}},
+	{Field: "plugin", Text: "needs type: plugin", Hint: "use type: plugin", About: []string{"type", "plugin"}, Compares: []string{"type"}},
 	{Field: "turns", Text: "must be at least 1", About: []string{"turns", "mean", "value"}, Compares: []string{"turns mean", "turns value", "turns"}},
 	{Field: "records", Text: "cannot be combined with path", Hint: "keep one of them", About: []string{"path", "records"}},
 	{Field: "open_loop_strict", Text: "needs open_loop_replay", Hint: "drop one of the two (--no-open-loop-replay, --open-loop-strict)", About: []string{"open_loop_strict", "open_loop_replay"}, Compares: []string{"open_loop_strict", "open_loop_replay"}},

@@ -55,6 +55,7 @@ var versions = []Version{
 		{Path: "benchmark.accuracy.share", Kind: Added, Doc: "which share of the requests are questions"},
 		{Path: "benchmark.artifacts.aiperf", Kind: Added, Doc: "whether AIPerf's files are written"},
 		{Path: "benchmark.datasets.*.columns", Kind: Added, Doc: "our names for the columns of a table"},
+		{Path: "benchmark.datasets.*.plugin", Kind: Added, Doc: "the program that writes the conversations"},
 		{Path: "benchmark.datasets.*.folder", Kind: Added, Doc: "where a copy of a published set lies"},
 		{
 			Path: "benchmark.datasets.*.media_roots", Kind: Added,
@@ -80,6 +81,7 @@ var versions = []Version{
 		{Path: "benchmark.endpoint.insecure", Kind: Added, Doc: "any certificate of a server is accepted"},
 		{Path: "benchmark.endpoint.label", Kind: Added, Doc: "its name where several are compared"},
 		{Path: "benchmark.endpoint.proxy", Kind: Added, Doc: "where the proxy is taken from"},
+		{Path: "benchmark.endpoint.plugin", Kind: Added, Doc: "the program that speaks the API"},
 		{Path: "benchmark.endpoint.rpc", Kind: Added, Doc: "a method of gRPC and where it has what"},
 		{Path: "benchmark.endpoint.source_addresses", Kind: Added, Doc: "local addresses to connect from"},
 		{Path: "benchmark.endpoint.stall_timeout", Kind: Added, Doc: "how long a run goes on without a sign of life"},

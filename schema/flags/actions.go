@@ -59,6 +59,9 @@ func FlagActions() []flagRow {
 		{"public_dataset", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
 			return with(o, at, words, fields.DatasetPath+".type", fields.DatasetTypeTaking("dataset").Name)
 		}},
+		{"program", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+			return with(o, at, words, fields.DatasetPath+".type", fields.DatasetTypeTaking("plugin").Name)
+		}},
 		{"weka", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
 			out, err := with(o, at, words, fields.DatasetPath+".type", fields.DatasetTypeTaking("dataset").Name)
 			return append(out, set(at, fields.DatasetPath+".dataset", "weka_hf")...), err
