@@ -102,7 +102,8 @@ func TestProgramIsConfigured(t *testing.T) {
 			"plug-in whole reads no streams",
 		},
 	} {
-		if _, err := endpoint.Open(&c.e); err == nil || !strings.Contains(err.Error(), c.want) || diag.Of(err).Hint == "" {
+		_, err := endpoint.Open(&c.e)
+		if err == nil || !strings.Contains(err.Error(), c.want) || diag.Of(err).Hint == "" {
 			t.Errorf("%+v: %v, want %s", c.e, err, c.want)
 		}
 	}
