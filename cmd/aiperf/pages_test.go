@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +67,52 @@ func TestDecidePage(t *testing.T) {
 		}
 	}
 	if typed < 2 {
+		t.Errorf("%d commands", typed)
+	}
+}
+
+// The commands of docs/capture.md, typed one after the other: those that go on are ended,
+// the capture first, when those of their block are over. Ports are free ones.
+func TestCapturePage(t *testing.T) {
+	t.Parallel()
+	dir, typed := t.TempDir(), 0
+	ports := map[string]string{} // of the page, and those of the test
+	var last []*process
+	for _, m := range fence.FindAllSubmatch(source(t, "docs/capture.md"), -1) {
+		for line := range strings.Lines(string(m[3])) {
+			words := pageWords(strings.TrimSpace(line))
+			for i, w := range words {
+				for from, to := range ports {
+					w = strings.ReplaceAll(w, "127.0.0.1:"+from, "127.0.0.1:"+to)
+				}
+				words[i] = w
+			}
+			typed++
+			port := slices.IndexFunc(words, func(w string) bool { return w == "--port" || w == "--listen" }) + 1
+			if port == 0 {
+				aiperf(t, dir, words[1:]...).wants(diag.OK, diag.Invalid)
+				continue
+			}
+			from := words[port]
+			words[port] = "0"
+			p := aiperf(t, dir, words[1:]...)
+			p.until("its address", func() bool { return strings.HasSuffix(p.out.String(), "\n") })
+			at := regexp.MustCompile(`http://127\.0\.0\.1:([0-9]+)`).FindStringSubmatch(p.out.String())
+			if at == nil {
+				t.Fatalf("%q says no address: %s", words, &p.err)
+			}
+			ports[from], last = at[1], append(last, p)
+		}
+		for len(last) > 0 {
+			p := last[len(last)-1]
+			if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+			p.wants(diag.OK)
+			last = last[:len(last)-1]
+		}
+	}
+	if typed != 5 {
 		t.Errorf("%d commands", typed)
 	}
 }

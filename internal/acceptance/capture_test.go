@@ -162,9 +162,13 @@ type listener struct {
 }
 
 // listening starts a command that says where it listens.
-func listening(t *testing.T, args ...string) *listener {
+func listening(t testing.TB, args ...string) *listener {
 	t.Helper()
-	l := &listener{cmd: exec.Command(built(t), args...)}
+	exe, err := program()
+	if err != nil {
+		t.Fatalf("go build ./cmd/aiperf: %v", err)
+	}
+	l := &listener{cmd: exec.Command(exe, args...)}
 	l.cmd.Stderr = &l.errs
 	out, err := l.cmd.StdoutPipe()
 	if err == nil {
@@ -188,7 +192,7 @@ func listening(t *testing.T, args ...string) *listener {
 }
 
 // rest is what it prints until it ends.
-func (l *listener) rest(t *testing.T) string {
+func (l *listener) rest(t testing.TB) string {
 	t.Helper()
 	var b strings.Builder
 	if _, err := l.out.WriteTo(&b); err != nil {
