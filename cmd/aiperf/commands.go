@@ -33,6 +33,7 @@ func catalogue() []command {
 		analyzeTraceCommand,
 		synthesizeTraceCommand,
 		anonymizeTraceCommand,
+		speedBenchReportCommand,
 		schemaCommand,
 		configCommand(),
 		pluginsCommand,

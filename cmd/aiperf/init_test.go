@@ -131,9 +131,9 @@ func TestAIPerfCommands(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		"service worker --benchmark-run x": "one process",
-		"proxy --benchmark-run x":          "one process", "kube init": "static binary", "analyze swim-lane x": "aiperf export",
-		"synthesize agentic-code": "config init", "chat -m x": "curl",
-		"speed-bench-report a": "aiperf export", "validate mooncake-trace": "dataset inspect FILE", "profil -m a": "did you mean profile?",
+		"proxy --benchmark-run x":          "one process", "kube init": "static binary", "analyze swim-lane x": "aiperf report DIR",
+		"synthesize agentic-code": "config init",
+		"validate mooncake-trace": "dataset inspect FILE", "profil -m a": "did you mean profile?",
 	} {
 		code, out, errs := in(t, strings.Fields(line)...)
 		if code != diag.Usage || out != "" || !strings.HasPrefix(errs, "aiperf: "+strings.Fields(line)[0]) ||

@@ -13,12 +13,11 @@ type Absent struct{ Name, Instead string }
 // AbsentCommands are refused by name, so that a script says what it lacks.
 func AbsentCommands() []Absent {
 	return []Absent{
-		{"analyze", "aiperf export DIR --table requests has every request with its stamps; --table chunks every token"},
+		{"analyze", "swim-lane: aiperf report DIR draws requests by slot and the load over time; turn-messages: aiperf export DIR --table requests has every turn, and aiperf dataset inspect FILE shows texts"},
 		{"synthesize", "aiperf synthesize-trace IN OUT changes a recorded trace; dataset: {type: \"synthetic\", …} makes conversations while the run is prepared: aiperf config init multi-turn-conversation"},
 		{"service", "not needed: one process does the work of all services"},
 		{"proxy", "not needed: one process has no message bus"},
 		{"kube", "run the one static binary in a pod or job of your own"},
-		{"speed-bench-report", "aiperf export DIR --table cells compares the cells of a sweep; acceptance lengths are not measured"},
 	}
 }
 

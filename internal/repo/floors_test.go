@@ -66,6 +66,7 @@ internal/sampled:
 internal/secret:
 internal/seed:
 internal/sim: *
+internal/speedbench: internal/words
 internal/stats:
 internal/suggest:
 internal/gclimit:
