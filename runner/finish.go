@@ -96,6 +96,7 @@ func MarkByPlan(runs []decide.Outcome, found []verdict.Finding) (some bool) {
 		}
 		for what, t := range verdict.TaintsAt(found, spot(o.Run)) {
 			o.Taints.Add(what, t.Check, t.Level)
+			o.Ranges.Drop(what)
 			some = true
 		}
 	}

@@ -450,6 +450,9 @@ func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
 			measured++
 		}
 	}
+	if measured == 1 { // else a range is that of a phase, and a number is of all of them
+		o.Ranges = verdict.Ranges(rep.Findings)
+	}
 	o.Beside = beside(rep, read.summaries)
 	o.Answers, o.Swaps = read.answers, rep.Swaps
 	for _, t := range read.tiers {

@@ -111,6 +111,27 @@ func ParseTaint(s string) Taint {
 	return t
 }
 
+// Range is how far a number in doubt may be off: it lies between 1−Less and 1+More times
+// what is reported.
+type Range struct {
+	Less float64 `json:"less,omitempty"`
+	More float64 `json:"more,omitempty"`
+}
+
+// Ranges are those of the numbers of a run that are in doubt by no more than that, by
+// metric and statistic ("inter_token_latency.p90").
+type Ranges map[string]Range
+
+// Drop forgets the ranges of the numbers that something else touches, too.
+func (r Ranges) Drop(what string) {
+	delete(r, what)
+	for name := range r {
+		if strings.HasPrefix(name, what+".") {
+			delete(r, name)
+		}
+	}
+}
+
 // Taints are what findings do to the numbers of one run, by metric
 // ("inter_token_latency") or, where only some of its statistics are touched, by
 // metric and statistic ("inter_token_latency.p90").

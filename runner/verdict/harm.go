@@ -406,6 +406,7 @@ func coalesced(p *PhaseEvidence) []Reading {
 		}
 		r := harmOf(high-low, high)
 		r.Touches = append(c.of(perToken...), statsOf(c.turned, []string{metrics.OutputTokenThroughputPerUser})...)
+		r.bounds(metrics.InterTokenLatency, c.name, stats.Quantile(p.ITL, c.q), low, high)
 		r.Detail = fmt.Sprintf("tokens arrived together: ITL %s is only known to be %s", c.name, between(low, high))
 		r.Try = try
 		if r.crossed() > Valid {
@@ -415,12 +416,20 @@ func coalesced(p *PhaseEvidence) []Reading {
 	if low, high := stats.Mean(itl.low), stats.Mean(itl.high); len(itl.high) > 0 && high > 0 {
 		r := harmOf(high-low, high)
 		r.Touches = statsOf(means, append([]string{metrics.OutputTokenThroughputPerUser}, perToken...))
+		r.bounds(metrics.InterTokenLatency, "avg", stats.Mean(p.ITL), low, high)
 		r.Detail = fmt.Sprintf("tokens arrived together: the mean ITL is only known to be %s", between(low, high))
 		if r.Try, r.Mild, r.Fail = try, true, never; r.crossed() > Valid {
 			out = append(out, r)
 		}
 	}
 	return out
+}
+
+// bounds says that a number which is reported as value lies between two others.
+func (r *Reading) bounds(tag, stat string, value, low, high float64) {
+	if value > 0 && low <= value && value <= high {
+		r.Number, r.Range = tag+"."+stat, validity.Range{Less: 1 - low/value, More: high/value - 1}
+	}
 }
 
 // between is a range of times, the unit once where both have it: "4.17 to 5.82 ms".
@@ -454,15 +463,17 @@ func (p *PhaseEvidence) readLate() (out []Reading) {
 		if r.Mild = !stats.Certified(c.q, float64(len(p.TTFT))); r.Mild {
 			r.Fail = never
 		}
+		r.bounds(metrics.TimeToFirstToken, c.name, high, low, high)
 		add(r, low, high, c.name, c.of(firstToken...))
 		if r.crossed() > Valid {
-			r.Fail = never
+			r.Fail, r.Number = never, ""
 			add(r, low, high, c.name, good)
 		}
 	}
 	if low, high := stats.Mean(p.TTFTRunning), stats.Mean(p.TTFT); high > 0 {
 		r := harmOf(high-low, high)
 		r.Mild, r.Fail = true, never
+		r.bounds(metrics.TimeToFirstToken, "avg", high, low, high)
 		add(r, low, high, "mean", statsOf(means, firstToken))
 	}
 	return out

@@ -3,6 +3,7 @@ package verdict
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/validity"
@@ -100,6 +101,32 @@ func judgedBySLOs() (tags []string) {
 		}
 	}
 	return tags
+}
+
+// Ranges are how far numbers in doubt may be off: of those that a finding bounds, and that
+// no other one touches.
+func Ranges(found []Finding) validity.Ranges {
+	out := validity.Ranges{}
+	for i := range found {
+		maps.Copy(out, found[i].Ranges)
+	}
+	for i := range found {
+		taints := Taints(found[i : i+1])
+		for number := range out {
+			tag, stat, _ := strings.Cut(number, ".")
+			if _, bounded := found[i].Ranges[number]; !bounded && !taints.Of(tag, stat).None() {
+				delete(out, number)
+			}
+		}
+	}
+	for i := range found { // two that bound the same number add up nowhere
+		for number, r := range found[i].Ranges {
+			if was, ok := out[number]; ok && was != r {
+				delete(out, number)
+			}
+		}
+	}
+	return out
 }
 
 // Taints are the numbers that findings touch, each with the check of the worst of

@@ -40,8 +40,12 @@ type Finding struct {
 	Because []string `json:"because,omitempty"` // what would explain it: the causes that were seen in the same run
 	Try     string   `json:"try,omitempty"`     // what to do about it
 	Taints  Touched  `json:"taints,omitempty"`  // the numbers that it touches, and how badly
-	places  []place  // where it does, of a finding over a plan
-	told    bool     // as of its reading
+	// what the check found beside Detail, of other numbers that it touches
+	Also []string `json:"also,omitempty"`
+	// how far single numbers may be off, where that is known
+	Ranges validity.Ranges `json:"ranges,omitempty"`
+	places []place         // where it does, of a finding over a plan
+	told   bool            // as of its reading
 }
 
 // place is what a reading touches, and in which runs of the plan; nil: in all.
@@ -67,10 +71,13 @@ type Reading struct {
 	Try               string // what to do about it
 	// the metrics in doubt, or single statistics of them ("inter_token_latency.p90"); nil for the check's
 	Touches []string
-	At      []Spot // the runs of the plan in which they are; nil for all
-	Mild    bool   // it marks the metrics and leaves the verdict alone
-	Told    bool   // its words say why: nothing else that was seen explains it
-	asked   bool   // the experiment set the limit: it counts whatever the kind
+	// the number that lies in Range, where the reading bounds one ("inter_token_latency.p90")
+	Number string
+	Range  validity.Range
+	At     []Spot // the runs of the plan in which they are; nil for all
+	Mild   bool   // it marks the metrics and leaves the verdict alone
+	Told   bool   // its words say why: nothing else that was seen explains it
+	asked  bool   // the experiment set the limit: it counts whatever the kind
 }
 
 // crossed places the value among its limits.
@@ -198,7 +205,9 @@ func finding(c Check, readings []Reading) Finding {
 		f.Detail, f.Try = r.Detail+r.So, r.Try
 	}
 	for _, one := range readings {
-		f.touch(c, one)
+		if f.touch(c, one) && one.Detail != r.Detail && !slices.Contains(f.Also, one.Detail) {
+			f.Also = append(f.Also, one.Detail)
+		}
 	}
 	if !math.IsNaN(r.Warn) {
 		f.Warn = &r.Warn
@@ -225,11 +234,11 @@ func (c Check) gives(r Reading) (v Verdict, noted bool) {
 	return most, most == Valid
 }
 
-// touch marks the numbers of a reading that is past its limit.
-func (f *Finding) touch(c Check, r Reading) {
+// touch marks the numbers of a reading that is past its limit, and reports whether it is.
+func (f *Finding) touch(c Check, r Reading) bool {
 	v, noted := c.gives(r)
 	if v == Valid && !(r.Mild && noted) {
-		return
+		return false
 	}
 	touches := r.Touches
 	if touches == nil {
@@ -246,6 +255,13 @@ func (f *Finding) touch(c Check, r Reading) {
 		}
 	}
 	f.places = append(f.places, place{r.At, here})
+	if _, known := f.Ranges[r.Number]; r.Number != "" && !known {
+		if f.Ranges == nil {
+			f.Ranges = validity.Ranges{}
+		}
+		f.Ranges[r.Number] = r.Range
+	}
+	return true
 }
 
 // Word is the verdict on a run: INVALID where a finding that says so touches

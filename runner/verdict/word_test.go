@@ -138,6 +138,15 @@ func TestSinglePercentilesAreTouched(t *testing.T) {
 			}
 		}
 	}
+	for number, r := range Ranges([]Finding{together.judge(nil)["coalesced"]}) {
+		if tag, stat, _ := strings.Cut(number, "."); tag != "inter_token_latency" || stat == "p50" ||
+			r.Less < 0 || r.More < 0 || r.Less+r.More == 0 {
+			t.Errorf("%s may be off by %+v", number, r)
+		}
+	}
+	if _, ok := Ranges([]Finding{together.judge(nil)["coalesced"]})["inter_token_latency.p90"]; !ok {
+		t.Error("it is not known how far the p90 of the ITL may be off")
+	}
 	for _, c := range []struct {
 		name, check string
 		w           *world

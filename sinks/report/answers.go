@@ -37,7 +37,7 @@ func answersOf(c *decide.CellResult) string {
 	if share, ok := c.Full.Get(decide.Key{Tag: metrics.Accuracy, Stat: "avg"}); ok && judged > 0 {
 		text = fmt.Sprintf("%s right of %s", words.Percent(share.Mean), words.Whole(int64(judged)))
 		if share.HasInterval() {
-			text += fmt.Sprintf(" [%s, %s]", points(share.Low), points(share.High))
+			text += fmt.Sprintf(" [%s, %s] (%.0f %% interval)", points(share.Low), points(share.High), 100*share.Level)
 		}
 		if judged < answered {
 			text += fmt.Sprintf("; %s more could not be judged", words.Whole(int64(answered-judged)))

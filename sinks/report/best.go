@@ -105,7 +105,7 @@ func (r *Report) bestBeside(best []decide.Best) (out []string) {
 		if at[s] == nil {
 			said = append(said, s)
 		}
-		at[s], end[s] = append(at[s], b.Work), b.Untested()
+		at[s], end[s] = append(at[s], b.Work), b.Next.String()
 	}
 	for _, s := range said {
 		line := s
@@ -137,8 +137,8 @@ func (r *Report) asked() []decide.Best {
 // foldedBest are the answers to one question, in one sentence. What was not tested beyond
 // them is said once where it is true of all.
 func foldedBest(question string, best []decide.Best) string {
-	end := best[0].Untested()
-	if slices.ContainsFunc(best, func(b decide.Best) bool { return b.Untested() != end }) {
+	end := best[0].Next.String()
+	if slices.ContainsFunc(best, func(b decide.Best) bool { return b.Next.String() != end }) {
 		end = ""
 	}
 	var said []string
@@ -148,7 +148,7 @@ func foldedBest(question string, best []decide.Best) string {
 		if b.Choice != "" {
 			answer += "; " + b.Choice
 		}
-		if own := b.Untested(); own != end {
+		if own := b.Next.String(); own != end {
 			answer += ", " + own
 		}
 		if at[answer] == nil {
@@ -198,6 +198,13 @@ func shortBest(question string, best []decide.Best) string {
 		if work := some(once(at[s]), mostBest); work != "" {
 			said[i] += " at " + work
 		}
+	}
+	var next decide.Next
+	for _, b := range best {
+		next = next.Join(b.Next)
+	}
+	if try := next.Try(); try != "" {
+		said = append(said, try)
 	}
 	return question + ": " + strings.Join(said, "; ")
 }

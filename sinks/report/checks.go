@@ -4,8 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
+	"regexp"
 	"slices"
+	"strings"
 
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner/verdict"
 )
@@ -31,11 +35,11 @@ type Checks struct {
 func (c Checks) Write(w io.Writer) (printed int, notes []string, err error) {
 	b := newSheet(0)
 	for _, g := range c.grouped() {
-		if g.worst == noted && !c.All {
+		if g.worst == noted && !c.All && len(g.touched()) == 0 { // a mark leads here
 			notes = append(notes, g.check)
 			continue
 		}
-		g.write(b)
+		g.write(b, c.All)
 		printed++
 	}
 	_, err = io.WriteString(w, words.Clean(b.String()))
@@ -79,6 +83,9 @@ type saying struct {
 	who    string // "" for the plan
 	trials int
 	worst  verdict.Finding
+	also   []string        // what it found of other numbers, in any of the trials
+	taints verdict.Touched // the numbers that are touched in any of them
+	all    bool            // every one is
 }
 
 func (c Checks) grouped() []*checkGroup {
@@ -138,25 +145,63 @@ func (c Checks) grouped() []*checkGroup {
 func (g *checkGroup) add(who string, f verdict.Finding) {
 	i := slices.IndexFunc(g.said, func(s *saying) bool { return s.who == who && who != "" })
 	if i < 0 {
-		g.said = append(g.said, &saying{who, 1, f})
-		return
+		i = len(g.said)
+		g.said = append(g.said, &saying{who: who, worst: f, taints: verdict.Touched{}})
 	}
 	s := g.said[i]
 	s.trials++
 	if was, is := rankOf(s.worst), rankOf(f); is > was || is == was && f.Beyond() > s.worst.Beyond() {
-		s.worst = f
+		s.worst, f = f, s.worst
+	}
+	s.take(s.worst)
+	s.take(f)
+}
+
+// take adds what a finding says of numbers, each once: the words of the worst trial stay.
+func (s *saying) take(f verdict.Finding) {
+	s.all = s.all || f.TouchesAll()
+	for what, level := range f.Taints {
+		if level.Worse(s.taints[what]) {
+			s.taints[what] = level
+		}
+	}
+	said := append([]string{s.worst.Detail}, s.also...)
+	for _, line := range append([]string{f.Detail}, f.Also...) {
+		if len(f.Taints) > 0 && !slices.ContainsFunc(said, func(x string) bool { return shape(x) == shape(line) }) {
+			said, s.also = append(said, line), append(s.also, line)
+		}
 	}
 }
 
-func (g *checkGroup) write(s *sheet) {
+// figures are the numbers of a sentence.
+var figures = regexp.MustCompile(`[0-9][0-9.,]*( (ns|µs|ms|s)\b)?`)
+
+// shape is a sentence without what differs between two that say the same of two runs. The
+// name of a percentile stays.
+func shape(sentence string) string {
+	return figures.ReplaceAllStringFunc(sentence, func(n string) string {
+		if !strings.ContainsAny(n, " .,") && slices.Contains([]string{"50", "90", "99"}, n) {
+			return n
+		}
+		return "#"
+	})
+}
+
+func (g *checkGroup) write(s *sheet, all bool) {
 	of := ""
 	if g.runs > 1 {
 		of = fmt.Sprintf(": %d of %s", g.in, words.Count(g.runs, "run"))
 	}
-	if g.worst == noted {
+	switch touched := len(g.touched()) > 0; {
+	case g.worst == noted && touched:
+		of += " (it puts single numbers in doubt, and does not move the verdict)"
+	case g.worst == noted:
 		of += " (past its limit, which does not move the verdict)"
 	}
 	s.wrapped("", fmt.Sprintf("%s %s%s", g.worst, g.check, of))
+	if names := g.names(all); names != "" {
+		s.wrapped("  ", names)
+	}
 	if try := g.said[0].worst.Try; try != "" && g.worst > clean {
 		s.wrapped("  try: ", try)
 	}
@@ -173,5 +218,37 @@ func (g *checkGroup) write(s *sheet) {
 			head += ": "
 		}
 		s.wrapped(head, said.worst.Sentence())
+		for _, more := range said.also {
+			s.wrapped("    ", more)
+		}
 	}
+}
+
+// touched are the numbers that the check puts in doubt in any cell, each as badly as it does
+// in the worst; none of a clean one.
+func (g *checkGroup) touched() map[string]validity.Level {
+	out := map[string]validity.Level{}
+	for _, said := range g.said {
+		for what, level := range said.taints {
+			if level.Worse(out[what]) {
+				out[what] = level
+			}
+		}
+	}
+	return out
+}
+
+// namedOfCheck is how many numbers are named that a check puts in doubt, unless all are.
+const namedOfCheck = 6
+
+// names are those of the numbers that the check puts in doubt; "" for none.
+func (g *checkGroup) names(all bool) string {
+	most := namedOfCheck
+	if all {
+		most = math.MaxInt
+	}
+	if slices.ContainsFunc(g.said, func(s *saying) bool { return s.all }) {
+		return levelWords[validity.LevelOf(verdict.Verdict(g.worst/2))] + ": every number"
+	}
+	return saidTouched(g.touched(), most)
 }

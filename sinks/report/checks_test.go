@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/runner/verdict"
 )
 
@@ -55,6 +56,36 @@ DEGRADED runs
 		if n, _, err := c.Write(&b); err != nil || n != 2 || b.String() != x.want {
 			t.Errorf("every %v, all %v: %d checks, %v\n%s\nwant\n%s", x.every, x.all, n, err, b.String(), x.want)
 		}
+	}
+}
+
+// A finding that leaves the verdict alone and puts numbers in doubt is printed, since a mark
+// beside these leads to it: which numbers, by how much, in any of the trials.
+func TestChecksShowWhatMarksLeadTo(t *testing.T) {
+	t.Parallel()
+	limit := 0.05
+	note := func(value float64, detail string, also ...string) verdict.Finding {
+		return verdict.Finding{
+			Check: "coalesced", Verdict: verdict.Valid, Noted: true, Value: value, Warn: &limit, Detail: detail,
+			Also: also, Try: "a quieter machine",
+			Taints: verdict.Touched{"time_to_first_token.p99": validity.Doubtful, "inter_chunk_latency": validity.Doubtful},
+		}
+	}
+	c := Checks{Runs: []RunFindings{
+		{"", 0, []verdict.Finding{note(0.2, "the p99 TTFT is only known to be 26 to 39.9 ms")}},
+		{"", 1, []verdict.Finding{note(0.1, "tokens arrived together: the mean ITL is only known to be 2 to 3 ms",
+			"the p99 TTFT is only known to be 20 to 22 ms")}},
+		{"", 2, []verdict.Finding{{Check: "coalesced", Verdict: verdict.Valid}}},
+	}}
+	want := `note coalesced: 2 of 3 runs (it puts single numbers in doubt, and does not move the verdict)
+  in doubt: TTFT p99 and ICL
+  try: a quieter machine
+  the cell (worst of 2 trials): the p99 TTFT is only known to be 26 to 39.9 ms
+    tokens arrived together: the mean ITL is only known to be 2 to 3 ms
+`
+	var b strings.Builder
+	if n, notes, err := c.Write(&b); err != nil || n != 1 || len(notes) > 0 || oneSpace(b.String()) != oneSpace(want) {
+		t.Errorf("%d checks, notes %v, %v\n%s\nwant\n%s", n, notes, err, b.String(), want)
 	}
 }
 

@@ -24,6 +24,16 @@ type Screen struct {
 
 // WriteConsole prints the comparison: the answer, and a row per metric that decides.
 func (c Comparison) WriteConsole(w io.Writer, how Screen) error {
+	said := c.screen(how, false)
+	if !how.All && !c.severalCells() && strings.Count(said, "\n") > linesOfPair {
+		said = c.screen(how, true)
+	}
+	_, err := io.WriteString(w, words.Clean(said))
+	return err
+}
+
+// screen is the comparison as text, short where it would have too many lines.
+func (c Comparison) screen(how Screen, short bool) string {
 	s := newSheet(how.Width)
 	facts := c.design()
 	if code := c.Exit(); code != diag.OK {
@@ -33,7 +43,11 @@ func (c Comparison) WriteConsole(w io.Writer, how Screen) error {
 	if line := c.Changes(); line != "" && c.severalCells() {
 		sentences = append(sentences, line)
 	}
+	if short {
+		sentences = sentences[:1]
+	}
 	s.spread(sentences, facts)
+	s.part(design)
 	if line := c.load(); line != "" {
 		s.wrapped("", line)
 	}
@@ -41,9 +55,11 @@ func (c Comparison) WriteConsole(w io.Writer, how Screen) error {
 	if how.All {
 		more = ""
 	}
-	c.table(s, more, false)
-	_, err := io.WriteString(w, words.Clean(s.String()))
-	return err
+	c.table(s, more, short)
+	if short {
+		return s.within(linesOfPair)
+	}
+	return s.String()
 }
 
 // load is what both systems were asked, of a comparison of one workload: "concurrency 4 ·
@@ -89,11 +105,13 @@ func (c Comparison) table(s *sheet, more string, short bool) {
 		if c.severalCells() {
 			s.wrapped("", words.Line(cell))
 		}
+		s.part(essential)
 		c.block(rows[:n], s.width).write(s)
 		rows = rows[n:]
 	}
 	for _, line := range c.remarks(shown, hidden, more, short) {
-		s.wrapped("", line)
+		s.part(line.weight)
+		s.wrapped("", line.text)
 	}
 }
 
@@ -169,7 +187,7 @@ func (c Comparison) WriteMarkdown(w io.Writer) error {
 	}
 	b.WriteByte('\n')
 	for _, line := range c.remarks(c.all(), nil, "", false) {
-		fmt.Fprintf(&b, "- %s\n", cellText(line))
+		fmt.Fprintf(&b, "- %s\n", cellText(line.text))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -301,14 +301,14 @@ func TestLevelNamesItsMetrics(t *testing.T) {
 		4: "[ ] 97.5 % interval (95 % over all 4 comparisons)",
 	} {
 		c := Comparison{Comparison: &decide.Comparison{Rows: rows, Compared: compared}}
-		if got := c.levels(c.Rows); got != want {
+		if got := c.levels(c.Rows, false); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 	further := rows[0] // of another workload
 	further.Cell = "concurrency 16"
 	c := Comparison{Comparison: &decide.Comparison{Rows: []decide.Row{rows[0], further}, Compared: 2}}
-	if got, want := c.levels(c.Rows), "[ ] 97.5 % interval (95 % over all 2 comparisons)"; got != want {
+	if got, want := c.levels(c.Rows, false), "[ ] 97.5 % interval (95 % over all 2 comparisons)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -340,7 +340,7 @@ func TestTheIntervalThatDecidedIsShown(t *testing.T) {
 			outcomes = append(outcomes, o)
 		}
 		c := Comparison{decide.Aggregate(plan, outcomes).Comparisons[0]}
-		legend := c.levels(c.Rows)
+		legend := c.levels(c.Rows, false)
 		for _, r := range c.Rows {
 			low, high, level := r.Shown()
 			if want := fmt.Sprintf("%.4g %%", 100*level); !strings.Contains(legend, want) {

@@ -18,8 +18,16 @@ func (r *Report) gates(s *sheet) {
 	if line == "" {
 		return
 	}
+	s.part(advice)
 	s.wrapped(words.Pad("gates", r.labelWidth()), line)
-	for _, line := range r.gateLines(min(s.width, sentenceWidth), r.folded) {
+	level := fmt.Sprintf(" ([ ] %.0f %% interval)", 100*r.Results.Level)
+	for i, line := range r.gateLines(min(s.width, sentenceWidth), r.folded) {
+		if r.Plan.Trials == 1 && strings.Contains(line[1], " [") { // the legend of no table says it
+			line[1], level = line[1]+level, ""
+		}
+		if i == 1 { // the first miss is named
+			s.part(missed)
+		}
 		s.wrapped(line[0], line[1])
 	}
 }

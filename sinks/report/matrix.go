@@ -38,6 +38,7 @@ func (r *Report) matrix(s *sheet) (without []string) {
 	for _, c := range r.Results.Comparisons {
 		if !(Comparison{c}).severalCells() {
 			Comparison{c}.table(s, "in summary.md", r.folded >= withoutCauses)
+			s.part(space)
 			if r.folded == 0 {
 				s.line("")
 			}
@@ -47,13 +48,17 @@ func (r *Report) matrix(s *sheet) (without []string) {
 	}
 	if len(r.Results.Comparisons) == 0 || (Comparison{r.Results.Comparisons[0]}).severalCells() ||
 		len(r.Results.Comparisons) > 1 {
+		s.part(essential)
 		t.write(s)
 		without = t.without
+		s.part(missed)
 		r.legend(s, t, legend)
+		s.part(space)
 		if len(r.Results.Comparisons) > 0 && r.folded == 0 {
 			s.line("")
 		}
 	}
+	s.part(aside)
 	r.sentinel(s)
 	r.conclusions(s)
 	return without
@@ -216,6 +221,7 @@ func failed(c *decide.CellResult) bool {
 // conclusions are the lines below the table: best cells where a comparison came first,
 // limits and gates.
 func (r *Report) conclusions(s *sheet) {
+	s.part(further)
 	if len(r.Results.Comparisons) > 0 && r.folded < mostFolds {
 		for _, line := range r.BestSentences() {
 			if r.folded > 0 { // what was not tested is said by the page
@@ -224,10 +230,11 @@ func (r *Report) conclusions(s *sheet) {
 			s.wrapped("", line)
 		}
 	}
-	// what to type next is said however short the screen is
+	s.part(advice) // what to type next is said however short the screen is
 	if line := r.WantedSentence(); line != "" && (r.folded < mostFolds || strings.Contains(line, "--")) {
 		s.wrapped("", line)
 	}
+	s.part(further)
 	if line := r.Results.StoppedEarly(); line != "" {
 		s.wrapped("", line)
 	}
@@ -235,6 +242,7 @@ func (r *Report) conclusions(s *sheet) {
 		s.note("limits", line)
 	}
 	r.gates(s)
+	s.part(design)
 	if r.folded == 0 {
 		for _, line := range r.bestReasons() {
 			s.wrapped("", line)

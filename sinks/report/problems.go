@@ -31,6 +31,7 @@ var endings = []struct {
 // problems are errors and notices.
 func (r *Report) problems(s *sheet) {
 	n := r.Requests
+	s.part(essential)
 	if n.In(record.WasSent) > 0 && (n.Failed > 0 || r.Full != nil) {
 		of := words.Whole(n.In(record.Answered))
 		if n.In(record.Answered) < n.In(record.Due) { // the other counts are of other requests
@@ -42,6 +43,7 @@ func (r *Report) problems(s *sheet) {
 		func(d Doubt) bool { return d.Check == "errors" }) { // else the doubt has said it
 		listErrors(s, r.Errors)
 	}
+	s.part(further)
 	for _, x := range endings {
 		if count := n.In(x.part); count > 0 {
 			said := x.said
@@ -51,6 +53,7 @@ func (r *Report) problems(s *sheet) {
 			fmt.Fprintf(s, "%-17s%s of %s%s\n", x.name, words.Whole(count), words.Whole(n.In(x.of)), said)
 		}
 	}
+	s.part(missed)
 	if len(r.FailedRuns) > 0 {
 		what := "Failed runs"
 		if !slices.ContainsFunc(r.FailedRuns, func(f FailedRun) bool { return !f.Interrupted }) {
@@ -62,6 +65,7 @@ func (r *Report) problems(s *sheet) {
 	if r.Full != nil {
 		r.client(s)
 	}
+	s.part(aside)
 	notes, most := r.notes(), maxNotices
 	if r.folded > 0 {
 		most = 1
@@ -137,6 +141,9 @@ func (r *Report) failedRuns(s *sheet) {
 // that the lines add up to the number above them.
 func listErrors(s *sheet, kinds []verdict.ErrorCount) {
 	for i, e := range kinds {
+		if s.part(missed); i > 0 {
+			s.part(doubtful)
+		}
 		if i == maxErrors {
 			fmt.Fprintf(s, "  %s\n", OtherFailures(total(kinds[i:]), len(kinds)-i))
 			break

@@ -32,48 +32,62 @@ func (c Comparison) basis() string {
 		how, 100*decide.CompareLevel, words.Count(c.Compared, "primary metric"))
 }
 
+// said is a text of a screen, and how much it matters there.
+type said struct {
+	text   string
+	weight weight
+}
+
 // remarks say what is not shown, how small a change the test finds, and what would
 // decide what is open. shown are the rows of the table, hidden those that are left out, and
 // more is where they are.
-func (c Comparison) remarks(shown, hidden []decide.Row, more string, short bool) (out []string) {
+func (c Comparison) remarks(shown, hidden []decide.Row, more string, short bool) (out []said) {
 	var first []string
+	held := aside
 	if len(hidden) > 0 {
 		first = append(first, words.Count(len(hidden), "more row")+changedAmong(hidden)+" "+more)
 	}
-	if line := c.levels(shown); line != "" {
-		first = append(first, line)
+	if line := c.levels(shown, short); line != "" && short {
+		out = append(out, said{line, essential})
+	} else if line != "" {
+		first, held = append(first, line), essential
 	}
 	if line := c.finds(); line != "" && !short {
 		first = append(first, line)
 	}
 	if len(first) > 0 {
-		out = append(out, strings.Join(first, " · "))
+		out = append(out, said{strings.Join(first, " · "), held})
 	}
+	var notes []string
 	for note, rows := range c.notes() {
-		said := alike(rows) + " " + remark(rows[0]) + ": " + note
+		text := alike(rows) + " " + remark(rows[0]) + ": " + note
 		if short { // the table has the remark
-			said = alike(rows) + " " + note
+			text = alike(rows) + " " + note
 		}
-		out = append(out, said)
+		notes = append(notes, text)
 	}
-	if short && len(out) > 1 {
-		out = []string{strings.Join(out, " · ")}
+	if short && len(notes) > 1 {
+		notes = []string{strings.Join(notes, " · ")}
+	}
+	for _, text := range notes {
+		out = append(out, said{text, doubtful})
 	}
 	if n := c.trialsIfEqual(); n.Known() {
-		out = append(out, fmt.Sprintf("to decide the ?: if nothing changed, %s of each system would show it (%s)", n, schema.TrialsOption(n.Most)))
+		out = append(out, said{fmt.Sprintf("to decide the ?: if nothing changed, %s of each system would show it (%s)", n,
+			schema.TrialsOption(n.Most)), advice})
 	}
 	if line := c.few(more == ""); line != "" {
-		out = append(out, line)
+		out = append(out, said{line, doubtful})
 	}
 	if len(c.Stamps[0]) > 0 {
-		out = append(out, fmt.Sprintf("time stamps: of the %s in the baseline, of the %s in the candidate. The application's are late, which is in every change of a latency: measure both in one way, with HTTP/1.1 and without a proxy",
-			strings.Join(c.Stamps[0], " and the "), strings.Join(c.Stamps[1], " and the ")))
+		out = append(out, said{fmt.Sprintf("time stamps: of the %s in the baseline, of the %s in the candidate. The application's are late, which is in every change of a latency: measure both in one way, with HTTP/1.1 and without a proxy",
+			strings.Join(c.Stamps[0], " and the "), strings.Join(c.Stamps[1], " and the ")), missed})
 	}
 	if len(c.OnlyBaseline) > 0 {
-		out = append(out, "only in the baseline: "+some(c.OnlyBaseline, maxChanges))
+		out = append(out, said{"only in the baseline: " + some(c.OnlyBaseline, maxChanges), doubtful})
 	}
 	if len(c.OnlyCandidate) > 0 {
-		out = append(out, "only in the candidate: "+some(c.OnlyCandidate, maxChanges))
+		out = append(out, said{"only in the candidate: " + some(c.OnlyCandidate, maxChanges), doubtful})
 	}
 	return out
 }
@@ -129,7 +143,8 @@ func changedAmong(rows []decide.Row) string {
 }
 
 // levels are what the intervals of some rows hold: each row shows the one that decided it.
-func (c Comparison) levels(rows []decide.Row) string {
+// short leaves out over what they hold.
+func (c Comparison) levels(rows []decide.Row, short bool) string {
 	var said []string
 	for _, r := range rows {
 		low, _, level := r.Shown()
@@ -142,7 +157,7 @@ func (c Comparison) levels(rows []decide.Row) string {
 			of = " where equal or not worse"
 		case !r.Primary:
 			of = " for metrics that do not decide"
-		case c.Compared > 1:
+		case c.Compared > 1 && !short:
 			of = fmt.Sprintf(" (%.0f %% over %s)", 100*decide.CompareLevel, c.together())
 		}
 		if len(said) == 0 || strings.HasPrefix(said[0], "[ ] "+text) {

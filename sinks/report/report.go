@@ -92,6 +92,7 @@ func (d *Doubt) Said() string {
 const (
 	withoutCauses = 2
 	mostFolds     = 3
+	onlyEssential = 4 // parts are left out, by their weight
 )
 
 // Lines that a screen should have: of one run, of a comparison of one workload, and of
@@ -101,6 +102,13 @@ const (
 	linesOfPair  = 14
 	linesBeyond  = 12
 	linesAtLeast = 20
+)
+
+// linesOfFinding are how many lines a finding has on a screen that would be too long, whose
+// words are so many columns wide at most, as a rule.
+const (
+	linesOfFinding = 2
+	longestWord    = 12
 )
 
 // room is how many lines the screen should have.
@@ -120,7 +128,7 @@ func (r *Report) room() int {
 // look further. A screen that would be too long is folded.
 func (r *Report) WriteConsole(w io.Writer) error {
 	said, lines := "", 0
-	for r.folded = 0; r.folded <= mostFolds; r.folded++ {
+	for r.folded = 0; r.folded <= onlyEssential; r.folded++ {
 		s := r.screen()
 		if n := strings.Count(s, "\n"); said == "" || n < lines {
 			said, lines = s, n
@@ -145,6 +153,7 @@ func (r *Report) screen() string {
 	} else {
 		r.head(s)
 		if c := r.Results.Comparisons; len(c) > 0 {
+			s.part(design)
 			if line := (Comparison{c[0]}).load(); line != "" {
 				s.wrapped("", line)
 			}
@@ -153,17 +162,21 @@ func (r *Report) screen() string {
 			}
 		}
 		if len(r.Plan.Cells) == 1 && r.Search == nil && r.Adaptive == nil { // what was measured is in no column
+			s.part(design)
 			s.wrapped("", r.about())
 		}
+		s.part(essential)
 		if r.Search != nil {
 			r.probes(s)
 		} else if without := r.matrix(s); len(without) > 0 {
 			more = " (more columns)"
 		}
 	}
+	s.part(further)
 	if said := r.answersSentences(); len(said) > 0 && r.Full == nil {
 		s.wrapped(words.Pad("answers", r.labelWidth()), strings.Join(said, "; "))
 	}
+	s.part(aside)
 	if r.Limit != "" && r.folded < mostFolds {
 		name := "server"
 		if r.Full != nil {
@@ -175,11 +188,15 @@ func (r *Report) screen() string {
 	if r.Full != nil {
 		r.gates(s)
 	}
+	s.part(essential)
 	open := r.Dir + "/"
 	if r.View != "" {
 		open += r.View
 	}
 	s.line(words.Pad("open", r.labelWidth()) + open + more)
+	if r.folded > mostFolds {
+		return s.within(r.room())
+	}
 	return s.String()
 }
 
@@ -194,6 +211,9 @@ func (r *Report) labelWidth() int {
 // head is the answer of a plan with its certainty.
 func (r *Report) head(s *sheet) {
 	answer := r.answer()
+	if r.folded > mostFolds && len(answer) > 1 {
+		answer = answer[:1]
+	}
 	parts := []string{}
 	if r.Search != nil {
 		parts = append(parts, words.Count(len(r.Search.Runs), "probe"))
@@ -209,6 +229,10 @@ func (r *Report) head(s *sheet) {
 	verdict := r.Verdict.String()
 	if r.Verdict == validity.Invalid && r.Plan.Experiment.AllowInvalid {
 		verdict += ", exit code 0 because allow_invalid is set"
+	}
+	pair := len(r.Results.Comparisons) == 1 && !(Comparison{r.Results.Comparisons[0]}).severalCells()
+	if r.folded >= mostFolds && r.Search == nil && !pair { // the legend has no room for it
+		parts = append(parts, fmt.Sprintf("%.0f %% intervals", 100*r.Results.Level))
 	}
 	parts = append(parts, words.Span(r.Elapsed), verdict)
 	if facts := strings.Join(parts, " · "); len(answer) == 0 {
@@ -258,6 +282,7 @@ func (r *Report) doubts(s *sheet) {
 	most := max(maxDoubts-r.folded, 1)
 	for i, d := range r.ordered() {
 		if i == most {
+			s.part(advice)
 			s.line(fmt.Sprintf("  … and %s: aiperf checks %s", words.Count(len(r.Doubts)-most, "other finding"), r.Dir))
 			break
 		}
@@ -275,11 +300,19 @@ func (r *Report) doubts(s *sheet) {
 		if r.folded >= withoutCauses {
 			d.Because = ""
 		}
+		s.part(essential)
+		if r.folded > mostFolds { // what was found is cut, and not who says so
+			where := words.Width(d.sentence(r.Runs)) - words.Width(d.Said())
+			d.Detail = words.Cut(d.Said(), linesOfFinding*(s.width-words.Width(word)-longestWord)-where)
+			d.Because = ""
+		}
 		s.wrapped(word, d.sentence(r.Runs))
+		s.part(advice)
 		if d.Try != "" && (r.folded < mostFolds || len(r.Doubts) == 1 || r.room() <= linesAtLeast) {
 			s.wrapped("  try ", d.Try)
 		}
 	}
+	s.part(doubtful)
 	if holds := r.whatHolds(); holds != "" && (r.folded < mostFolds || r.Full != nil) &&
 		(len(r.Spoiled) == 0 || r.folded < withoutCauses) {
 		s.wrapped("  ", holds)
@@ -297,6 +330,7 @@ func (r *Report) doubts(s *sheet) {
 		}
 		s.wrapped("  ", line)
 	}
+	s.part(essential)
 	if r.Stopped != "" {
 		s.wrapped("", "PARTIAL: "+r.Stopped+"; "+r.resume())
 	}

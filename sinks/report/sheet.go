@@ -19,6 +19,60 @@ const sentenceWidth = 110
 type sheet struct {
 	strings.Builder
 	width int
+	parts []part
+}
+
+// part is a run of lines that stand or fall together.
+type part struct {
+	begins int // in the text
+	weight weight
+}
+
+// weight is how much a part of a screen matters. Of one that is too long the last parts of
+// the least weight are left out.
+type weight int
+
+const (
+	essential weight = iota // the answer, the verdict with its first finding, the table, errors, where to look further
+	advice                  // what to type
+	missed                  // what did not pass, and what figures are of
+	further                 // further figures and answers
+	doubtful                // further findings, and what is certain
+	aside                   // notes
+	design                  // how it was measured
+	space                   // blank lines
+)
+
+// part begins lines of a weight.
+func (s *sheet) part(w weight) { s.parts = append(s.parts, part{s.Len(), w}) }
+
+// within is the text without the parts of least weight, until it has no more than so many
+// lines.
+func (s *sheet) within(most int) string {
+	text := s.String()
+	pieces := []string{text}
+	weights := []weight{essential}
+	if len(s.parts) > 0 {
+		pieces[0] = text[:s.parts[0].begins]
+		for i, p := range s.parts {
+			end := len(text)
+			if i+1 < len(s.parts) {
+				end = s.parts[i+1].begins
+			}
+			pieces, weights = append(pieces, text[p.begins:end]), append(weights, p.weight)
+		}
+	}
+	for w := space; w > essential; w-- {
+		for i := len(pieces) - 1; i >= 0; i-- {
+			if strings.Count(strings.Join(pieces, ""), "\n") <= most {
+				break
+			}
+			if weights[i] == w {
+				pieces[i] = ""
+			}
+		}
+	}
+	return strings.Join(pieces, "")
 }
 
 func newSheet(width int) *sheet {

@@ -71,6 +71,7 @@ func (r *Report) doubtsOfOne(s *sheet, said, try string) {
 	}
 	r.doubts(s)
 	if len(r.Doubts) > 0 && try != "" {
+		s.part(doubtful)
 		s.wrapped("  ", said+"; try "+try)
 	}
 }
@@ -166,6 +167,7 @@ func (r *Report) certainty() (said, try string) {
 func (r *Report) single(s *sheet) {
 	_, ok := r.headline(metrics.RequestLatency)
 	r.marked, r.common, r.endless = nil, r.commonTaint(), false
+	s.part(missed)
 	if about := r.about(); about != "" {
 		s.wrapped("", about)
 	}
@@ -179,23 +181,33 @@ func (r *Report) single(s *sheet) {
 			continue
 		}
 		line := r.distribution(x.name, st)
+		if !x.always {
+			line.weight = further
+		}
 		r.endless = r.endless || slices.ContainsFunc(line.values[:],
 			func(v string) bool { return strings.HasPrefix(v, endlessMark) })
 		lines = append(lines, line)
 		if adj, ok := r.Full.Get(x.adjusted); ok && r.Requests.Failed > 0 {
-			lines = append(lines, r.distribution("  failures as ∞", adj))
+			of := r.distribution("  failures as ∞", adj)
+			of.weight = further
+			lines = append(lines, of)
 		}
 	}
 	if r.mostFailed() && !(byErrors(r.common) && r.Requests.OK > 0) { // else said below the table
+		s.part(missed)
 		s.wrapped("", fmt.Sprintf("figures of the %s that did not fail; – where these are too few",
 			words.Count(r.Requests.OK, "request")))
 	}
 	head := tableLine{values: [4]string{"mean ", "p50 ", "p90 ", "p99 "}}
 	writeTable(s, append([]tableLine{head}, lines...))
+	s.part(advice)
 	r.throughput(s)
+	s.part(missed)
 	r.good(s)
 	r.answersOfOne(s)
+	s.part(further)
 	r.parts(s)
+	s.part(missed)
 	if len(r.marked) > 0 {
 		s.wrapped("", strings.Join(r.doubted(r.marked), " · "))
 	}
@@ -266,6 +278,7 @@ func (r *Report) mostFailed() bool { return r.Requests.Failed > r.Requests.OK }
 type tableLine struct {
 	name, unit string
 	values     [4]string
+	weight     weight
 }
 
 // writeTable writes lines below each other, the names in a column as wide as they need.
@@ -282,6 +295,7 @@ func writeTable(s *sheet, lines []tableLine) {
 		for _, v := range l.values {
 			line += strings.Repeat(" ", max(valueColumn-words.Width(v), 1)) + v
 		}
+		s.part(l.weight)
 		s.line(line + gap + l.unit)
 	}
 }
@@ -383,6 +397,7 @@ func (r *Report) throughput(s *sheet) {
 	}
 	s.wrapped(words.Pad("Throughput", labelColumn), line)
 	if ok && r.folded == 0 {
+		s.part(design)
 		s.wrapped(words.Pad("Per user", labelColumn),
 			words.Number(st.P50)+strings.TrimSpace(r.doubtfulStat(st.Tag, "p50"))+" tok/s (1 ÷ median ITL)")
 	}
@@ -395,6 +410,7 @@ func (r *Report) throughput(s *sheet) {
 	}
 	rate, _ := r.headline(metrics.RequestThroughput)
 	if full, ok := r.Full.Get(metrics.RequestThroughput); ok && math.Abs(full.Avg/rate.Avg-1) > 0.02 {
+		s.part(further)
 		s.wrapped(words.Pad("Whole run", labelColumn), r.rates(2, r.Full.Get)+" in "+whole+"; above: its steady "+
 			steady)
 		return
@@ -402,6 +418,7 @@ func (r *Report) throughput(s *sheet) {
 	if r.folded >= withoutCauses { // a window with the same rates is not worth a line
 		return
 	}
+	s.part(design)
 	s.wrapped(words.Pad("Window", labelColumn), "steady: "+steady+" of "+whole+", without the start and the end")
 }
 
@@ -508,6 +525,7 @@ func (r *Report) goodSpan() string {
 
 // client is what the client itself used.
 func (r *Report) client(s *sheet) {
+	s.part(design)
 	if r.Client != "" {
 		s.wrapped(words.Pad("Client", labelColumn), r.Client)
 	}

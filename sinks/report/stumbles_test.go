@@ -2,6 +2,7 @@ package report
 
 import (
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
@@ -180,11 +182,13 @@ func TestABusyMachinesScreenIsFolded(t *testing.T) {
 		r := crowded(t, rng, checks,
 			"sweep={parameters: {dataset.isl: [64, 256], phases.profiling.concurrency: [1, 4], endpoint: [{label: baseline, url: http://a}, {label: candidate, url: http://b}]}}",
 			"compare={axis: endpoint, metrics: [time_to_first_token.p50, inter_token_latency.p50]}", `gates=["time_to_first_token.p99 < 250", "error_rate == 0"]`)
+		r.Width = widths(rng)
 		var b strings.Builder
 		if err := r.WriteConsole(&b); err != nil {
 			t.Fatal(err)
 		}
 		got := b.String()
+		hasLevels(t, got)
 		if n := strings.Count(got, "\n"); n > linesAtLeast {
 			t.Fatalf("%d lines:\n%s", n, got)
 		}
@@ -265,11 +269,13 @@ func TestABusyMachinesMatrixIsFolded(t *testing.T) {
 		r := crowded(t, rng, []string{"coalesced", "turnaround", "late"},
 			"sweep={parameters: {dataset.isl: [64, 256, 512], phases.profiling.concurrency: [1, 2, 4, 8, 12, 16]}}", `gates=["time_to_first_token.p99 < 15", "error_rate == 0"]`)
 		r.Limit = "The client did not bring the load (6 of 18 cells); prompts take the server's time (7 of 18 cells); what limits the server is not known (5 of 18 cells)."
+		r.Width = widths(rng)
 		var b strings.Builder
 		if err := r.WriteConsole(&b); err != nil {
 			t.Fatal(err)
 		}
 		got := b.String()
+		hasLevels(t, got)
 		if n := strings.Count(got, "\n"); n > len(r.Results.Cells)+linesBeyond {
 			t.Fatalf("%d lines:\n%s", n, got)
 		}
@@ -285,6 +291,174 @@ func TestABusyMachinesMatrixIsFolded(t *testing.T) {
 				if work, _ := c.Cell.Apart(); work == b.Work && !missed && strings.HasPrefix(b.Brief(), "no cell") {
 					t.Fatalf("%s may meet the limits:\n%s", c.Cell.Short(), got)
 				}
+			}
+		}
+	}
+}
+
+// hasLevels fails where a screen has an interval and does not say at which level.
+func hasLevels(t *testing.T, screen string) {
+	t.Helper()
+	if intervals.MatchString(screen) && !strings.Contains(oneSpace(screen), " % interval") {
+		t.Fatalf("the level of the intervals is not said:\n%s", screen)
+	}
+}
+
+var intervals = regexp.MustCompile(`± [0-9]|\[[+−]?[0-9][0-9.,]*, [+−]?[0-9]`)
+
+// widths are those of terminals that a screen is drawn for.
+func widths(rng *rand.Rand) int { return 60 + rng.IntN(141) }
+
+// The screen of one run has sixteen lines, whatever was found, missed, failed or cut off, at any
+// width: the verdict with its first finding first, the table, the errors, and where to look
+// further last.
+func TestAScreenOfOneRunIsShort(t *testing.T) {
+	t.Parallel()
+	plan := sweeptest.PlanOf(t, "benchmark.endpoint.streaming=true",
+		"benchmark.slos={time_to_first_token: 100, inter_token_latency: 10}",
+		`gates=["time_to_first_token.p99 < 15", "error_rate == 0", "request_throughput > 3"]`)
+	if err := decide.CheckGates(plan, metrics.Tags()); err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(22, 10))
+	checks := []string{"coalesced", "turnaround", "scheduling_delay", "late", "errors"}
+	for range 400 {
+		r := drawnRun(plan, rng, checks)
+		r.Width = widths(rng)
+		var b strings.Builder
+		if err := r.WriteConsole(&b); err != nil {
+			t.Fatal(err)
+		}
+		got := b.String()
+		lines := strings.Split(strings.TrimSuffix(got, "\n"), "\n")
+		hasLevels(t, got)
+		if len(lines) > linesOfOne {
+			t.Fatalf("%d lines at %d columns:\n%s", len(lines), r.Width, got)
+		}
+		if !strings.HasPrefix(lines[0], r.Verdict.String()) {
+			t.Fatalf("the first line is not the verdict:\n%s", got)
+		}
+		if len(r.Doubts) > 0 && !strings.Contains(oneSpace(got), oneSpace(r.ordered()[0].Detail)[:40]) {
+			t.Fatalf("the first finding is not there:\n%s", got)
+		}
+		for _, what := range []string{"\nTTFT ", "\nRequest latency", "\nErrors           " + words.Whole(r.Requests.Failed) + " of"} {
+			if !strings.Contains(got, what) {
+				t.Fatalf("no %q:\n%s", what, got)
+			}
+		}
+		if last := lines[len(lines)-1]; last != "open             out/report.html" {
+			t.Fatalf("the last line is %q", last)
+		}
+	}
+}
+
+// drawnRun is a report on one run with whatever may be said of one.
+func drawnRun(plan *sweep.Plan, rng *rand.Rand, checks []string) *Report {
+	maybe := func() bool { return rng.IntN(2) == 0 }
+	n := record.Counts{OK: 10 + rng.Int64N(2000)}
+	for _, x := range []*int64{&n.Failed, &n.Cut, &n.Unsent, &n.Cancelled} {
+		if maybe() {
+			*x = 1 + rng.Int64N(3*n.OK)
+		}
+	}
+	r := &Report{
+		Plan: plan, Dir: "out", View: "report.html", Runs: 1, Requests: n, Verdict: validity.Valid,
+		Touched: map[string]validity.Level{}, Taints: validity.Taints{}, Elapsed: 40e9, FullFor: 40e9, SteadyFor: 31e9,
+		Client: "97 % of 2 cores, 99 % of the sends at most 90.0 µs late",
+	}
+	full, steady := metrics.Summary{Window: decide.Full}, metrics.Summary{Window: decide.Steady}
+	o := decide.Outcome{Run: plan.Runs[0], OK: n.OK, Failed: n.Failed, Sent: n.OK + n.Failed, Taints: r.Taints}
+	for _, m := range metrics.Catalogue() {
+		if rng.IntN(5) == 0 {
+			r.Touched[m.Tag] = []validity.Level{validity.Doubtful, validity.Wrong}[rng.IntN(2)]
+			r.Taints[m.Tag] = validity.Taint{Check: checks[rng.IntN(len(checks))], Level: validity.Doubtful}
+		}
+		st := metrics.Blank(m.Tag, m.Unit)
+		st.Count, st.NEff = n.OK, float64(n.OK)*rng.Float64()
+		st.Avg = 100 * rng.Float64()
+		if m.Over == metrics.Share {
+			st.Avg = rng.Float64()
+		}
+		for _, stat := range shownPercentiles {
+			st.Put(stat, 100*rng.Float64())
+		}
+		full.Stats = append(full.Stats, st)
+		if maybe() {
+			st.Avg *= 1.1
+			steady.Stats = append(steady.Stats, st)
+		}
+	}
+	o.Summaries = []metrics.Summary{full, steady}
+	r.Results, r.Full, r.Steady = decide.Aggregate(plan, []decide.Outcome{o}), &full, &steady
+	if maybe() {
+		r.Limit = "Prompts take the server's time: 512 tokens are read at 4,000 a second, while 12 requests wait."
+	}
+	if maybe() {
+		r.Stopped = "interrupted by Ctrl-C"
+	}
+	for i := range rng.IntN(4) {
+		r.Notices = append(r.Notices, strings.Repeat("something that a reader should know, ", 1+i))
+		r.Spoiled = append(r.Spoiled, "time_to_first_token.p99, asked for by the gate, is invalid by late")
+		r.Missed = map[string]int64{metrics.TimeToFirstToken: 12, metrics.InterTokenLatency: 3}
+	}
+	for i, check := range checks[:rng.IntN(len(checks)+1)] {
+		r.Verdict = max(r.Verdict, []validity.Verdict{validity.Degraded, validity.Invalid}[rng.IntN(2)])
+		r.Doubts = append(r.Doubts, Doubt{
+			Verdict: r.Verdict, Check: check, Runs: 1,
+			Try:     "a quieter machine or fewer streams; very short answers need a lower concurrency",
+			Detail:  strings.Repeat("gaps in this client make throughput read lower than it would be, ", 1+i),
+			Because: "the program read bytes up to 27.4 ms after the kernel had them (p99), 694 % of an ITL",
+		})
+	}
+	for i := range rng.IntN(7) {
+		r.Errors = append(r.Errors, verdict.ErrorCount{
+			Kind: "http_50" + digit(i), Count: 3,
+			Message: strings.Repeat("the server is busy and says so at length ", 1+i),
+		})
+	}
+	return r
+}
+
+// A comparison of one workload has fourteen lines, as aiperf compare prints it and as the screen
+// of a plan, whatever came out, at any width.
+func TestAComparisonOfOneWorkloadIsShort(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(22, 11))
+	checks := []string{"coalesced", "turnaround", "scheduling_delay", "late"}
+	for range 60 {
+		r := crowded(t, rng, checks, "compare={axis: endpoint}",
+			"sweep={parameters: {endpoint: [{label: before, url: http://a}, {label: after, url: http://b}]}}",
+			`gates=["time_to_first_token.p99 < 250", "error_rate == 0"]`)
+		c := Comparison{r.Results.Comparisons[0]}
+		c.Load = []decide.Fact{{Name: "concurrency", Value: "4"}, {Name: "isl", Value: "64"}, {Name: "requests", Value: "160"}}
+		for range 4 {
+			width := widths(rng)
+			r.Width = width
+			var plan, alone strings.Builder
+			if err := r.WriteConsole(&plan); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.WriteConsole(&alone, Screen{Width: width}); err != nil {
+				t.Fatal(err)
+			}
+			for _, got := range []string{plan.String(), alone.String()} {
+				hasLevels(t, got)
+				if n := strings.Count(got, "\n"); n > linesOfPair {
+					t.Fatalf("%d lines at %d columns:\n%s", n, width, got)
+				}
+				first, _, _ := strings.Cut(oneSpace(c.Headline()), " (")
+				if !strings.HasPrefix(oneSpace(got), first[:min(40, len(first))]) {
+					t.Fatalf("the answer is not first:\n%s", got)
+				}
+				for _, row := range c.Primary() {
+					if !strings.Contains(got, shortName(row)+" ") {
+						t.Fatalf("no row of %s:\n%s", shortName(row), got)
+					}
+				}
+			}
+			if got := plan.String(); !strings.Contains(got, r.Doubts[0].Check) ||
+				!strings.HasSuffix(got, "open     "+r.Dir+"/report.html\n") {
+				t.Fatalf("no finding, or not where to look further:\n%s", got)
 			}
 		}
 	}

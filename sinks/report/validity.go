@@ -34,14 +34,20 @@ func (r *Report) whatHolds() string {
 	if r.Everything || len(r.Touched) == 0 || r.Verdict != validity.Degraded && r.Verdict != validity.Invalid {
 		return ""
 	}
+	said := saidTouched(r.Touched, mostTouched-r.folded)
+	if r.folded < withoutCauses {
+		said += "; all else holds"
+	}
+	return said
+}
+
+// saidTouched names numbers by how badly they are touched, so many of each level.
+func saidTouched(touched map[string]validity.Level, most int) string {
 	var parts []string
 	for _, level := range []validity.Level{validity.Wrong, validity.Doubtful} {
-		if names := touchedNames(r.Touched, level, mostTouched-r.folded); len(names) > 0 {
+		if names := touchedNames(touched, level, most); len(names) > 0 {
 			parts = append(parts, levelWords[level]+": "+words.And(names))
 		}
-	}
-	if r.folded < withoutCauses {
-		parts = append(parts, "all else holds")
 	}
 	return strings.Join(parts, "; ")
 }

@@ -29,8 +29,9 @@ type Best struct {
 	Doubtful   bool          // no cell is ranked, because the values of those that may be best are in doubt
 	Trials     Trials        // how many would show it, if the cells differ as it seems
 	Said       string        // the answer: "concurrency 8 (400 tok/s), 8.11 % more than concurrency 4"
-	Top        string        // the load axis on which no more was tested, in words: "concurrency"; "" where more was
-	Lead       string        // of one that is shown, beside no doubt: "concurrency 8 (400 tok/s)"
+	Next       Next          // what to measure next
+	Lead       string        // of one that is shown, beside no doubt: "concurrency 8 (400 tok/s, 8 % more than …)"
+	Unranked   string        // the cells that are not ranked: "concurrency 8 (INVALID)", "5 cells"; "" for none
 	Choice     string        // the lowest load that gives as much, in words; "" where the answer is that already
 }
 
@@ -52,7 +53,11 @@ func (b Best) Brief() string {
 	case b.Cell == nil && len(b.MayBe) == 0 && !b.Doubtful:
 		return "no cell meets them"
 	case b.Shown && b.Cell != nil:
-		return fmt.Sprintf("%s (%s)", nameOf(b.Cell), leaders(b.Objective, []*CellResult{b.Cell})[0].text(b.Objective))
+		said := b.lead()
+		if b.Unranked != "" {
+			said += "; " + b.Unranked + " not ranked"
+		}
+		return said
 	case b.Tie:
 		return "a tie, " + some(b.MayBe)
 	case len(b.MayBe) == 0:
@@ -64,16 +69,15 @@ func (b Best) Brief() string {
 	return "not decided yet"
 }
 
-// Untested says that the cell has the highest load of all, so that a better one may lie
-// beyond; "" where it does not.
-func (b Best) Untested() string {
-	switch {
-	case b.Top == "" || b.Choice != "":
-		return ""
-	case b.Limits:
-		return "no higher " + b.Top + " was tested, so more may be possible"
+// lead is the best cell with its value, and by how much it is ahead of the next one.
+func (b Best) lead() string {
+	one := leaders(b.Objective, []*CellResult{b.Cell})[0]
+	said := fmt.Sprintf("%s (%s", nameOf(b.Cell), one.text(b.Objective))
+	if b.RunnerUp != nil {
+		c := one.against(leaders(b.Objective, []*CellResult{b.RunnerUp})[0], b.Objective)
+		said += ", " + withoutInterval(apart(c, b.Objective)) + " than " + nameOf(b.RunnerUp)
 	}
-	return "no higher " + b.Top + " was tested"
+	return said + ")"
 }
 
 // asMuch is how much more a higher load may give, at most, where a lower one is enough.
@@ -138,26 +142,6 @@ func choiceOf(b Best, line []*CellResult) string {
 	return ""
 }
 
-// top is the axis on which a shown best cell has the highest load of the cells that differ
-// from it in nothing else; "" where a higher one was measured, or the load is no axis.
-func (r *Results) top(p *sweep.Plan, b Best) string {
-	if !b.Shown || b.Objective.Direction != stats.Maximise {
-		return ""
-	}
-	for k, a := range p.Axes {
-		axis := loadAxis(a)
-		if axis == "" {
-			continue
-		}
-		for _, line := range lines(r.measured(), k) {
-			if last := len(line) - 1; last > 0 && line[last] == b.Cell {
-				return strings.ReplaceAll(axis, "_", " ")
-			}
-		}
-	}
-	return ""
-}
-
 // findBest ranks the cells that do the same work by each objective, and by throughput
 // among those whose SLOs and gates hold. The parts share the level, as objectives do.
 func (r *Results) findBest(p *sweep.Plan) {
@@ -178,8 +162,9 @@ func (r *Results) findBest(p *sweep.Plan) {
 		for _, o := range r.Objectives {
 			doubtful := inDoubt(o, measured, all)
 			b := rank(o, ranked, doubtful, bestAlpha/float64(len(r.Objectives)*len(parts)))
-			b.Top, b.Choice = r.top(p, b), choice(p, b, ranked)
+			b.Choice = choice(p, b, ranked)
 			b.Regardless, b.Terms = limited, terms
+			b.Next = r.next(p, b)
 			if b.Work = work; b.Shown && len(hiding(doubtful)) == 0 {
 				b.Cell.BestFor = append(b.Cell.BestFor, o.Name)
 			}
@@ -187,9 +172,10 @@ func (r *Results) findBest(p *sweep.Plan) {
 		}
 		if limited {
 			b, certain := withinLimits(r.Objectives[0], ranked, measured, all, bestAlpha/float64(len(parts)))
-			b.Work, b.Limits, b.Terms, b.Top = work, true, terms, r.top(p, b)
+			b.Work, b.Limits, b.Terms = work, true, terms
 			b.Choice = choice(p, b, slices.DeleteFunc(slices.Clone(ranked),
 				func(c *CellResult) bool { return c.limits() != Held }))
+			b.Next = r.next(p, b)
 			r.UnderSLO = append(r.UnderSLO, b)
 			whole = whole && certain
 		}
@@ -339,6 +325,18 @@ func saidOf(doubts []doubt) string {
 	return strings.Join(said, ", ")
 }
 
+// briefOf is the one cell in doubt, or how many there are.
+func briefOf(doubts []doubt) string {
+	n := 0
+	for _, d := range doubts {
+		n += len(d.cells)
+	}
+	if n == 1 {
+		return saidOf(doubts)
+	}
+	return words.Count(n, "cell")
+}
+
 // limits is the state of all SLOs and gates of the cell together: MISSED as soon as one
 // is, HELD when all are.
 func (c *CellResult) limits() State {
@@ -394,6 +392,7 @@ func rank(o Objective, among []*CellResult, doubts []doubt, alpha float64) Best 
 		b.Shown, b.MayBe = true, []*CellResult{b.Cell}
 		b.Said = fmt.Sprintf("%s (%s), the only one", name, value)
 		if len(doubts) > 0 {
+			b.Unranked = briefOf(doubts)
 			b.Said += "; not ranked: " + saidOf(doubts)
 		}
 		return b
@@ -408,7 +407,7 @@ func rank(o Objective, among []*CellResult, doubts []doubt, alpha float64) Best 
 	switch {
 	case b.Shown:
 		if len(doubts) == 0 {
-			b.Lead = fmt.Sprintf("%s (%s)", name, value)
+			b.Lead = b.lead()
 		}
 		b.Said = fmt.Sprintf("%s (%s), %s than %s", name, value, apart(order[0].against(order[1], o), o),
 			nameOf(b.RunnerUp))
@@ -419,6 +418,7 @@ func rank(o Objective, among []*CellResult, doubts []doubt, alpha float64) Best 
 		b.Said = b.undecided(order, weakest)
 	}
 	if len(doubts) > 0 {
+		b.Unranked = briefOf(doubts)
 		b.Said += "; not ranked: " + saidOf(doubts)
 	}
 	return b
@@ -560,4 +560,13 @@ func apart(c contrast, o Objective) string {
 		return 100 * math.Expm1(d)
 	}
 	return digits(turned(c.Mean)) + " %" + bounds(turned(low), turned(high)) + " " + word
+}
+
+// withoutInterval is a size without its interval: "8.1 % more".
+func withoutInterval(s string) string {
+	before, rest, found := strings.Cut(s, " [")
+	if _, after, closed := strings.Cut(rest, "]"); found && closed {
+		return before + after
+	}
+	return s
 }

@@ -123,6 +123,46 @@ func (e Estimates) Get(k Key) (stats.Estimate, bool) {
 	return est, true
 }
 
+// Possible is a statistic over the trials with an interval that holds wherever the numbers in
+// doubt may lie; false where it is not known how far one may be off.
+func (e Estimates) Possible(k Key) (stats.Estimate, bool) {
+	if e.known != nil {
+		return stats.Estimate{}, false
+	}
+	m, ok := metrics.Lookup(k.Tag)
+	if !ok {
+		m = &metrics.Metric{}
+	}
+	e.invalid = true // an invalid number has a range, too
+	est, ok := e.Get(k)
+	if !ok {
+		return est, false
+	}
+	low := e.Values(k)
+	high := slices.Clone(low)
+	for i, o := range e.runs {
+		t := o.Taints.Of(k.Tag, k.Stat)
+		if t.None() || t.Check == validity.Backlog && e.keepsUp() {
+			continue
+		}
+		r, known := o.Ranges[k.Spoken()]
+		if !known {
+			return est, false
+		}
+		low[i], high[i] = max(0, 1-r.Less)*low[i], (1+r.More)*high[i]
+	}
+	if !est.HasInterval() {
+		est.Low, est.High = est.Mean, est.Mean
+	}
+	for _, end := range []stats.Estimate{e.estimate(m, k, low), e.estimate(m, k, high)} {
+		if !end.HasInterval() {
+			end.Low, end.High = end.Mean, end.Mean
+		}
+		est.Low, est.High = min(est.Low, end.Low), max(est.High, end.High)
+	}
+	return est, true
+}
+
 // estimate brings the values of the trials together, by the kind of the metric.
 func (e Estimates) estimate(m *metrics.Metric, k Key, values []float64) stats.Estimate {
 	_, beside := better(k.Tag)

@@ -31,7 +31,7 @@ func sentence(b decide.Best) string {
 		question += " at " + b.Work
 	}
 	said := []string{question + ": " + b.Said}
-	for _, more := range []string{b.Choice, b.Untested()} {
+	for _, more := range []string{b.Choice, b.Next.String()} {
 		if more != "" {
 			said = append(said, more)
 		}

@@ -71,6 +71,13 @@ func (r *Results) judgeGates(p *sweep.Plan) {
 func (g *Gate) judge(c *CellResult) GateOutcome {
 	at, text, missing := g.evidence(c)
 	out := GateOutcome{Gate: g, State: Missed, Text: text}
+	if said, doubted := g.doubt(c); doubted {
+		if held, possible, decided := g.whatever(c); decided {
+			out.Held, out.State, out.Text = held, stateOf(held), possible
+			out.Note = said + ", which cannot change the outcome"
+			return out
+		}
+	}
 	if missing {
 		if slices.ContainsFunc(g.refs, func(k Key) bool { return c.Taint(k).Gone() }) {
 			out.State, out.Undecidable, out.Unusable = Undecided, true, true // not the server's doing
@@ -106,12 +113,62 @@ func (g *Gate) judge(c *CellResult) GateOutcome {
 		out.State = Undecided
 		out.Trials, out.Note = at.wouldSettle(c.Trials)
 	}
-	for _, k := range g.refs {
-		if t := c.Taint(k); !t.None() {
-			out.State, out.Undecidable, out.Note = Undecided, true, k.Spoken()+" is "+t.Sentence()
-		}
+	if said, doubted := g.doubt(c); doubted {
+		out.State, out.Undecidable, out.Note = Undecided, true, said
 	}
 	return out
+}
+
+// doubt is what findings do to a number that the gate speaks of.
+func (g *Gate) doubt(c *CellResult) (said string, doubted bool) {
+	for _, k := range g.refs {
+		if t := c.Taint(k); !t.None() {
+			said, doubted = k.Spoken()+" is "+t.Sentence(), true
+		}
+	}
+	return said, doubted
+}
+
+// whatever judges a gate wherever its numbers in doubt may lie: decided where all that they
+// may be is on one side. text is that range.
+func (g *Gate) whatever(c *CellResult) (held bool, text string, decided bool) {
+	at := evidence{gate: g, env: g.axes(c)}
+	var texts []string
+	for _, k := range g.refs {
+		from := g.window(c, k)
+		e, known := from.Possible(k)
+		if !known {
+			return false, "", false
+		}
+		at.add(c, from.Window(), k, e)
+		i := len(at.estimates) - 1
+		at.estimates[i].Low, at.estimates[i].High = e.Low-at.less[i], e.High+at.open[i]
+		texts = append(texts, spell(at.estimates[i]))
+	}
+	all, none := at.corners(1)
+	return all, strings.Join(texts, ", "), all || none
+}
+
+// window are the estimates that the gate takes a number from: speeds from the headline window,
+// errors and shares from the whole run.
+func (g *Gate) window(c *CellResult, k Key) Estimates {
+	from := c.Headline()
+	if m, ok := metrics.Lookup(k.Tag); ok && m.Over != metrics.Level {
+		from = c.Full
+	}
+	if _, ok := from.Get(k); !ok {
+		return c.Full
+	}
+	return from
+}
+
+// axes are the values of a cell by the names of the axes.
+func (g *Gate) axes(c *CellResult) map[string]any {
+	env := map[string]any{}
+	for _, v := range c.Cell.Point {
+		env[v.Axis] = gateValue(v)
+	}
+	return env
 }
 
 func stateOf(held bool) State {
@@ -131,23 +188,13 @@ type evidence struct {
 	coarse    bool             // what leaves a number open is how its source tells it
 }
 
-// evidence looks up what the gate speaks of: speeds in the headline window,
-// errors and shares over the whole run.
+// evidence looks up what the gate speaks of.
 func (g *Gate) evidence(c *CellResult) (at evidence, text string, missing bool) {
-	at = evidence{gate: g, env: map[string]any{}}
-	for _, v := range c.Cell.Point {
-		at.env[v.Axis] = gateValue(v)
-	}
+	at = evidence{gate: g, env: g.axes(c)}
 	var texts []string
 	for _, k := range g.refs {
-		from := c.Headline()
-		if m, ok := metrics.Lookup(k.Tag); ok && m.Over != metrics.Level {
-			from = c.Full
-		}
+		from := g.window(c, k)
 		e, ok := from.Get(k)
-		if !ok {
-			e, ok = c.Full.Get(k)
-		}
 		if !ok && k.Stat == "n_effective" { // not computed: requests count as they are
 			e, ok = c.Full.Get(Key{k.Tag, "count"})
 		}

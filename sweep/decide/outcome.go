@@ -22,6 +22,7 @@ type Outcome struct {
 	Verdict                     validity.Verdict  // VALID, DEGRADED, INVALID; "" when not judged
 	Apart                       validity.Verdict  // the same without what the run says of its backlog
 	Taints                      validity.Taints   // what findings do to the run's numbers
+	Ranges                      validity.Ranges   // how far numbers in doubt may be off, where that is known
 	Backlog                     *Backlog          // of an open loop that can tell; nil otherwise
 	OK, Failed, Cancelled, Sent int64
 	Cut, Unsent                 int64
