@@ -312,7 +312,7 @@ func (r *Report) doubts(s *sheet) {
 			s.wrapped("  try ", d.Try)
 		}
 	}
-	s.part(doubtful)
+	s.part(missed)
 	if holds := r.whatHolds(); holds != "" && (r.folded < mostFolds || r.Full != nil) &&
 		(len(r.Spoiled) == 0 || r.folded < withoutCauses) {
 		s.wrapped("  ", holds)
