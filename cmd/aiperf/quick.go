@@ -46,7 +46,7 @@ a longer budget has longer answers and a narrower result. --isl and --osl set
 them. Without --limit a good request has its first token after 500 ms and a
 token every 50 ms, or twice what the idle server takes.`,
 	flags: []argv.Switch{
-		{Name: "budget", Arg: "TIME", Topic: "load", Doc: "time for everything, such as 60s or 10m (default 5m)"},
+		{Name: "budget", Arg: "TIME", Topic: "load", Doc: "time for everything, 20s or more, such as 60s or 10m (default 5m)"},
 		{
 			Name: "limit", Arg: "LIMIT", Many: true, Topic: "load",
 			Doc: `limit of a good request, as in "time_to_first_token < 300" (ms)`,
@@ -197,7 +197,11 @@ func budget(text string) (time.Duration, error) {
 	if n, bad := strconv.ParseFloat(text, 64); bad == nil {
 		d, err = time.Duration(n*float64(time.Second)), nil
 	}
-	if err != nil || d < quick.Least || d > quick.Most {
+	if err == nil && d >= 0 && d < quick.Least {
+		return 0, diag.New(fmt.Sprintf("--budget: %s is too short: two looks at the server and a search take %s or more",
+			text, words.Span(quick.Least)), "--budget 60s")
+	}
+	if err != nil || d < 0 || d > quick.Most {
 		return 0, diag.New(fmt.Sprintf("--budget: expected a time from %s to %s, got %s",
 			words.Span(quick.Least), words.Span(quick.Most), text), "60s, or 5m")
 	}

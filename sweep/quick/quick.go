@@ -198,7 +198,7 @@ func (a *Ask) idle(first Look, l Lengths) time.Duration {
 // Chosen is the search that follows from the looks, and what a person is told of it.
 type Chosen struct {
 	Text   []byte
-	Low    int
+	Low    int // where it begins
 	High   int
 	Share  float64
 	Length time.Duration // of a probe's measured phase
@@ -237,7 +237,7 @@ func (a *Ask) Search(first Look, levels []Look, l Lengths, left time.Duration) C
 	warmup := max(idle, slow/3, 300*time.Millisecond).Round(10 * time.Millisecond)
 	beside := warmup + slow/2 + perProbe // the last answers of most probes take less than at the limits
 	terms := search.Terms{
-		Low: float64(few.Users), High: float64(min(c.High, 64*int(few.Users))), Whole: true,
+		Low: 1, Start: float64(few.Users), High: float64(min(c.High, 64*int(few.Users))), Whole: true,
 		Share: c.Share, Resolution: resolution, Probes: 1000,
 	}
 	c.Probes = search.Look(terms, 0).Usual + 3 // some loads take a second run
@@ -269,8 +269,8 @@ func (a *Ask) Search(first Look, levels []Look, l Lengths, left time.Duration) C
 	c.Text = a.experiment("quick", l, entries, nil, warm(warmup),
 		fmt.Sprintf("{name: profiling, type: concurrency, concurrency: %d, duration: %s, grace_period: %s, seamless: true}",
 			c.Low, seconds(c.Length), seconds(slow*6/5)),
-		fmt.Sprintf("search:\n  path: concurrency\n  range: [%d, %d]%s\n  share: %g\n  resolution: %g\n  budget: {time: %s, probes: %d}\n",
-			c.Low, c.High, where, c.Share, resolution, seconds(left-c.Length-beside), max(4, 2*c.Probes)))
+		fmt.Sprintf("search:\n  path: concurrency\n  range: [1, %d]\n  start: %d%s\n  share: %g\n  resolution: %g\n  budget: {time: %s, probes: %d}\n",
+			c.High, c.Low, where, c.Share, resolution, seconds(left-c.Length-beside), max(4, 2*c.Probes)))
 	return c
 }
 

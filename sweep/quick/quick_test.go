@@ -68,7 +68,7 @@ func TestExperiments(t *testing.T) {
 			}
 			p = plan(t, c.Text)
 			s := p.Experiment.Search
-			if s.Budget.Time.Go() >= left || int(s.Range[0]) != c.Low || s.Share != c.Share ||
+			if s.Budget.Time.Go() >= left || s.Range[0] != 1 || int(*s.Start) != c.Low || s.Share != c.Share ||
 				p.Cells[0].Resolved.Benchmark.Models.Items[0].Name != a.Model {
 				t.Errorf("%s: %+v of %s", budget, s, left)
 			}
