@@ -60,6 +60,7 @@ func energyMetrics(at sinks.Place, sum *metrics.Summary, all []windowEnergy) (ro
 		add("gpu_coverage", "avg", "ratio", e.Coverage)
 		add("gpu_gap", "max", "s", e.Gap)
 		add("gpu_torn_readings", "sum", "", float64(e.Torn))
+		add("gpu_capped", "avg", "ratio", e.Capped)
 		if !e.Valid(e.seconds) {
 			continue
 		}

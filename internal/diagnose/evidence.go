@@ -36,6 +36,7 @@ var wanted = func() map[string][]string {
 	} {
 		out[tag] = []string{"avg"}
 	}
+	out[cappedShare] = []string{"avg"}
 	for word, stats := range map[string][]string{
 		"running": {"avg", "p50", "max"}, "waiting": {"avg", "p50", "max"}, "kv_use": {"p50", "p90", "max"},
 		"preemptions": {"sum"}, "generated_tokens": {"sum", "rate"},
@@ -49,6 +50,9 @@ var wanted = func() map[string][]string {
 
 // server is the metric of a word of the vocabulary of servers.
 func server(word string) string { return telemetry.Tag(word) }
+
+// cappedShare is the metric of how long limits on power and heat held clocks down.
+const cappedShare = "gpu_capped"
 
 // looks is the name under which a page's figures have how often it was read.
 const looks = "looks"
@@ -80,7 +84,7 @@ func (e *Evidence) Metric(row *sinks.MetricRow) {
 	}
 	into := r.client
 	key := row.Window
-	if _, ours := metrics.Lookup(row.Metric); !ours {
+	if _, ours := metrics.Lookup(row.Metric); !ours && row.Metric != cappedShare {
 		if r.sources[row.Window] == nil {
 			r.sources[row.Window] = map[string]map[string]float64{}
 		}

@@ -42,6 +42,7 @@ const (
 	needsLoads   = "measure at twice the load too, for example --concurrency 8,16"
 	needsOne     = "measure at concurrency 1 too"
 	needsKV      = "use a server that reports the use of its KV cache at /metrics"
+	needsCapped  = "let the GPUs' exporter publish DCGM_FI_DEV_POWER_VIOLATION and DCGM_FI_DEV_THERMAL_VIOLATION"
 	needsCounter = "use a server that counts looked-up and found prompt tokens at /metrics"
 )
 
@@ -187,6 +188,10 @@ func Facts() []Fact {
 			},
 		},
 		{"hit_spread", "share", "largest hit rate of a trial less the smallest", needsCounter, (*facts).hitSpread},
+		{
+			"gpu_capped", "share", "of the time, the part for which a power or heat limit held a GPU's clocks down", needsCapped,
+			func(f *facts) float64 { return f.mean(func(t *trial) float64 { return t.of(cappedShare) }) },
+		},
 		{
 			"drift", "", "the check drift says that the server changed while the plan was carried out", "",
 			func(f *facts) float64 { return f.tripped("drift") },

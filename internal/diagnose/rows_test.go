@@ -79,6 +79,8 @@ func TestFindingsOfRows(t *testing.T) {
 		{"an open loop that is kept up with", []figures{busy(nil)}, tripped("backlog", "none", ""), 10, "not_bound", "keeps up with 10 requests/s"},
 		{"time outside the engine", []figures{busy(figures{metrics.TimeToFirstToken + ".avg": 70})}, nil, 0, "front_end", "29 % of the time to first token is spent outside the engine: the client waits 70.0 ms, the engine reports 50.0 ms"},
 		{"the means are of other requests", []figures{busy(figures{metrics.TimeToFirstToken + ".avg": 70, "server_ttft.count": 150})}, nil, 0, "not_known", ""},
+		{"a power limit that holds clocks down", []figures{busy(figures{"gpu_capped.avg": 0.4})}, nil, 0, "power_capped", "A power or heat limit held a GPU's clocks down for 40 % of the time"},
+		{"a power limit that is seldom reached", []figures{busy(figures{"gpu_capped.avg": 0.05})}, nil, 0, "not_known", ""},
 		{"all slots in use, and no room in the KV cache", []figures{busy(figures{"server_running.avg": 5, "server_waiting.avg": 3, "server_waiting.p50": 3, "server_running.p50": 5, "server_queue_time.sum": 30, "server_kv_use.max": 0.9, "server_kv_use.p50": 0.88})}, nil, 0, "kv_cache", "no room for another request"},
 		{"all slots in use, and room in the KV cache", []figures{busy(figures{"server_running.avg": 5, "server_waiting.avg": 3, "server_waiting.p50": 3, "server_running.p50": 5, "server_queue_time.sum": 30})}, nil, 0, "admission", "at most 5 ran at once"},
 		{"they wait, but what runs is below its most", []figures{busy(figures{"server_waiting.avg": 3, "server_waiting.p50": 3, "server_queue_time.sum": 30})}, nil, 0, "queue", "what they wait for is not known"},

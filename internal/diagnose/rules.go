@@ -201,6 +201,16 @@ func Rules() []Rule {
 			figure: func(f *facts) string { return f.told("itl_ms") + " each" },
 		},
 		{
+			Name: "power_capped", Title: "a power or heat limit holds clocks down", Certainty: Shown, limited: true,
+			Cases: [][]Bound{{atLeast("gpu_capped", 0.1)}}, beside: true,
+			Next: "raise the power limit (nvidia-smi -pl) or improve the cooling: gpu_power and the temperature in the table telemetry say which of the two it is",
+			says: func(f *facts) string {
+				return "a power or heat limit held a GPU's clocks down for " + f.told("gpu_capped") + " of the time"
+			},
+			brief:  "a power or heat limit holds a GPU's clocks down",
+			figure: func(f *facts) string { return f.told("gpu_capped") + " of the time" },
+		},
+		{
 			Name: "queue", Title: "requests wait; the cause is not known", Certainty: Shown, limited: true,
 			Cases: [][]Bound{queue, {atLeast("queue_share", queueLimit), atLeast("waiting_median", 1)}},
 			says: func(f *facts) string {

@@ -119,6 +119,8 @@ type Config struct {
 
 	Metrics Speech // whose words /metrics is in
 	GPUs    int    // on the page at GPUPath, 0 for no such page
+	// PowerCap is the most that a GPU may take, in W; what would take more is slowed down. 0 for no limit.
+	PowerCap float64
 
 	Seed uint64
 	Keep bool      // whoever starts it for a run keeps its log with the results

@@ -16,7 +16,9 @@ type figures struct {
 	preempted              int64   // times
 	steps, stepped         int64   // of the engine; sequences in them
 	active                 int64   // requests that are worked on or wait
-	busy                   float64 // the load, integrated up to busyAt: seconds
+	joules                 float64 // of a GPU, up to busyAt
+	cap                    float64 // most watts of a GPU, 0 for no limit
+	capped                 int64   // ns for which it was held below what it wanted, up to busyAt
 	busyAt                 int64
 	now                    func() int64 // ns since the server began
 	slots                  int          // so many requests are its full load

@@ -31,7 +31,39 @@ func TestGPUPowerFollowsLoad(t *testing.T) {
 			}
 		}
 	}
+	if page := string(s.gpuPage(GPUPath)); strings.Contains(page, "VIOLATION") || s.figures.slower() != 1 {
+		t.Errorf("a limit on power that nobody set: %s", page)
+	}
 	if b := New(Config{Workers: 4}).gpuPage(GPUPath); b != nil {
 		t.Errorf("a server without GPUs has a page: %s", b)
+	}
+}
+
+// A limit on power holds a GPU below what its load wants: its clock falls, times grow by as
+// much, and the counter has the time.
+func TestGPUPowerCap(t *testing.T) {
+	t.Parallel()
+	now := int64(0)
+	s := New(Config{Workers: 4, GPUs: 1, PowerCap: 350})
+	s.clock = func() int64 { return now }
+	for _, step := range []struct {
+		active int64
+		slower float64
+		page   []string
+	}{
+		{1, 1, []string{`"} 227.5` + "\n", `"} 1980.0` + "\n", `DCGM_FI_DEV_POWER_VIOLATION{`, `"} 0.0` + "\n"}},
+		{4, 2, []string{`"} 350.0` + "\n", `"} 990.0` + "\n", `"} 1e+09` + "\n", `"} 577500.0` + "\n"}},
+	} {
+		s.figures.active = step.active
+		now += int64(1e9)
+		page := string(s.gpuPage(GPUPath))
+		for _, want := range step.page {
+			if !strings.Contains(page, want) {
+				t.Errorf("%d active: no %q in\n%s", step.active, want, page)
+			}
+		}
+		if got := s.figures.slower(); got != step.slower {
+			t.Errorf("%d active: times are %v times as long, want %v", step.active, got, step.slower)
+		}
 	}
 }

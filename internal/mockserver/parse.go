@@ -176,6 +176,10 @@ var keys = []key{
 		integer(1, func(c *Config) *int { return &c.GPUs }),
 	},
 	{
+		"power_cap", "most watts that a GPU may take, of 700 with all slots in use: above it clocks fall and times grow",
+		number(idleWatts+1, fullWatts, func(c *Config) *float64 { return &c.PowerCap }),
+	},
+	{
 		"log", "true keeps the true times of every answer in the result directory",
 		func(c *Config, v string) (err error) { c.Keep, err = strconv.ParseBool(v); return err },
 	},

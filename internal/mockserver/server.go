@@ -51,6 +51,7 @@ func New(cfg Config) *Server {
 		created: now.Unix(), conns: map[*connection]struct{}{},
 	}
 	s.figures.cut(cfg.speaks())
+	s.figures.cap = cfg.PowerCap
 	s.figures.now, s.figures.slots = func() int64 { return s.clock() }, cfg.slots()
 	return s
 }

@@ -15,7 +15,8 @@ func (e *Energies) Add(s Sample) {
 	if !IsGPU(s.Collector) {
 		return
 	}
-	if s.Metric != Up && s.Metric != Duration && energyScale(s.Metric) == 0 && powerScale(s.Metric) == 0 {
+	if s.Metric != Up && s.Metric != Duration && energyScale(s.Metric) == 0 && powerScale(s.Metric) == 0 &&
+		cappedScale(s.Metric) == 0 {
 		return
 	}
 	if e.of == nil {
@@ -39,6 +40,14 @@ func powerScale(metric string) float64 {
 	}[metric]
 }
 
+// cappedScale is to the seconds for which a limit held clocks down; 0 for any other metric.
+func cappedScale(metric string) float64 {
+	return map[string]float64{
+		"DCGM_FI_DEV_POWER_VIOLATION": 1e-9, "DCGM_FI_DEV_THERMAL_VIOLATION": 1e-9,
+		"nvml_power_violation_seconds": 1, "nvml_thermal_violation_seconds": 1,
+	}[strings.TrimSuffix(metric, "_total")]
+}
+
 // Energy is that of all GPUs over a window, with what reports whether it can be relied on.
 type Energy struct {
 	GPUs     int
@@ -48,6 +57,9 @@ type Energy struct {
 	Coverage float64 // share of the window in which every GPU is known
 	Gap      float64 // s: the longest time without news of some GPU
 	Torn     int     // readings that lacked a GPU which others had
+	// Capped is the share of the window for which a power or heat limit held clocks down, of the
+	// GPU where it was most: the others wait for it. NaN where no GPU says it.
+	Capped float64
 }
 
 // What an energy needs to be shown: a window that is known nearly whole, and news often
@@ -76,20 +88,24 @@ type supply struct {
 // that falls began anew. Without a counter it is the area below its power, each reading
 // of which holds at its moment.
 func (e *Energies) Window(from, to int64) (out Energy) {
-	all := map[string]supply{}
+	all, capped := map[string]supply{}, map[string]float64{}
 	torn := 0
 	for source, h := range e.of {
 		looks := len(h.Looks)
 		for s := range h.Series {
-			g, ok := supplyOf(s)
-			if !ok {
-				continue
-			}
 			id := source
 			for _, l := range s.Labels {
 				if l[0] == "UUID" || l[0] == "serial_number" {
 					id = l[1]
 				}
+			}
+			if scale := cappedScale(s.Metric); scale > 0 && len(s.At) > 0 {
+				held := counted(s, scale)
+				capped[id] += held.grown(to) - held.grown(from)
+			}
+			g, ok := supplyOf(s)
+			if !ok {
+				continue
 			}
 			if g.order == 0 {
 				torn += looks - len(s.At)
@@ -99,7 +115,12 @@ func (e *Energies) Window(from, to int64) (out Energy) {
 			}
 		}
 	}
-	out = Energy{Method: "counter", Coverage: 1, Torn: torn}
+	out = Energy{Method: "counter", Coverage: 1, Torn: torn, Capped: math.NaN()}
+	for _, seconds := range capped {
+		if share := seconds / (float64(to-from) / 1e9); !(share <= out.Capped) {
+			out.Capped = min(1, share)
+		}
+	}
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		g := all[id]
 		out.GPUs++
@@ -116,25 +137,31 @@ func (e *Energies) Window(from, to int64) (out Energy) {
 	return out
 }
 
-// supplyOf is what a series says about energy. Of a counter only its changes are news: an
-// exporter may repeat what it read half a minute ago.
+// counted is how a counter grew. Only its changes are news: an exporter may repeat what it
+// read half a minute ago.
+func counted(s *Series, scale float64) supply {
+	g := supply{method: "counter"}
+	total, last := 0.0, math.NaN()
+	for i, v := range s.Values {
+		switch {
+		case math.IsNaN(last):
+		case v == last:
+			continue
+		case v < last:
+			total += v * scale
+		default:
+			total += (v - last) * scale
+		}
+		last = v
+		g.at, g.joules = append(g.at, s.At[i]), append(g.joules, total)
+	}
+	return g
+}
+
+// supplyOf is what a series says about energy.
 func supplyOf(s *Series) (g supply, ok bool) {
 	if scale := energyScale(s.Metric); scale > 0 {
-		g.method = "counter"
-		total, last := 0.0, math.NaN()
-		for i, v := range s.Values {
-			switch {
-			case math.IsNaN(last):
-			case v == last:
-				continue
-			case v < last:
-				total += v * scale
-			default:
-				total += (v - last) * scale
-			}
-			last = v
-			g.at, g.joules = append(g.at, s.At[i]), append(g.joules, total)
-		}
+		g = counted(s, scale)
 		return g, len(g.at) > 1
 	}
 	if scale := powerScale(s.Metric); scale > 0 {

@@ -101,3 +101,30 @@ func TestEnergyOfWindows(t *testing.T) {
 		})
 	}
 }
+
+// How long limits on power and heat held clocks down is that of the GPU where it was most, of
+// both counters together, over the window; a GPU that says nothing of it says nothing.
+func TestCappedShareOfWindows(t *testing.T) {
+	t.Parallel()
+	var e Energies
+	if got := e.Window(2e9, 10e9).Capped; !math.IsNaN(got) {
+		t.Errorf("of no GPU: %v", got)
+	}
+	for k := range 13 {
+		for uuid, says := range map[string]map[string]float64{
+			"a": {"DCGM_FI_DEV_POWER_VIOLATION": 1e8 * float64(k), "DCGM_FI_DEV_THERMAL_VIOLATION": 2e8 * float64(k)},
+			"b": {"DCGM_FI_DEV_POWER_VIOLATION": 5e9},
+			"c": {"DCGM_FI_DEV_POWER_USAGE": 300},
+		} {
+			for metric, v := range says {
+				e.Add(Sample{
+					At: int64(k) * 1e9, Source: "s", Collector: DCGM, Metric: metric, Labels: fmt.Sprintf(`{"UUID":%q}`, uuid),
+					Kind: Counter, Value: v,
+				})
+			}
+		}
+	}
+	if got := e.Window(2e9, 10e9).Capped; math.Abs(got-0.3) > 1e-9 {
+		t.Errorf("%v of the time, want 0.3", got)
+	}
+}

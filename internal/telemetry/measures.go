@@ -45,6 +45,9 @@ func Measures() []Measure {
 	of("gpu_coverage", "avg", "ratio", "share of the window in which all GPUs are known", "", true)
 	of("gpu_gap", "max", "s", "longest time without news of a GPU", "", false)
 	of("gpu_torn_readings", "sum", "", "readings that lacked a GPU which others had", "", false)
+	of("gpu_capped", "avg", "ratio",
+		"share of the time for which a power or heat limit held clocks down, of the GPU where it was most",
+		"growth of its power and thermal violation counters ÷ length of the window", false)
 	of("gpu_power", "avg", "W", "mean power of all GPUs", "gpu_energy ÷ length of the window", false)
 	of("gpu_energy", "sum", "J", "energy of all GPUs", "growth of their counters, else the area below their power", false)
 	of("output_tokens_per_joule", "avg", "tokens/J", "output tokens for each joule of all GPUs", "output_token_throughput ÷ gpu_power", true)
