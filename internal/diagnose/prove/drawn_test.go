@@ -272,6 +272,11 @@ var kinds = []struct {
 		s.words = fmt.Sprintf("step=%.2fms&batch=%d&prefill=1us&error_rate=%.3f", step, s.load, d.between(0.005, 0.03))
 		return s
 	}},
+	{"tokens of a GPU whose power is limited", []string{"decode"}, func(d draws) drawn {
+		s, step := d.shape()
+		s.words = fmt.Sprintf("step=%.2fms&batch=%d&prefill=1us&gpus=1&power_cap=%.0f", step, s.load, d.between(200, 500))
+		return s
+	}},
 }
 
 // The stated cause is the dial that was turned, or none is stated; another one is wrong. Times vary, so do
