@@ -18,10 +18,10 @@ func TestEnergyRows(t *testing.T) {
 	}}
 	good := windowEnergy{"full", 10, telemetry.Energy{
 		GPUs: 2, Joules: 7000, Watts: 700, Method: "counter", Coverage: 1,
-		Gap: 0.4,
+		Gap: 0.4, Capped: math.NaN(),
 	}}
 	poor := good
-	poor.Coverage = 0.8
+	poor.Coverage, poor.Capped = 0.8, 0.25
 	idle := &metrics.Summary{Window: "full"} // nothing was answered
 	for _, c := range []struct {
 		name string
@@ -33,7 +33,7 @@ func TestEnergyRows(t *testing.T) {
 			"gpu_count": 2, "gpu_coverage": 1, "gpu_gap": 0.4, "gpu_torn_readings": 0, "gpu_power": 700, "gpu_energy": 7000,
 			"output_tokens_per_joule": 2, "joules_per_request": 100, "watts_per_user": 35,
 		}},
-		{"not covered", sum, []windowEnergy{poor}, map[string]float64{"gpu_count": 2, "gpu_coverage": 0.8, "gpu_gap": 0.4, "gpu_torn_readings": 0}},
+		{"not covered", sum, []windowEnergy{poor}, map[string]float64{"gpu_count": 2, "gpu_coverage": 0.8, "gpu_gap": 0.4, "gpu_torn_readings": 0, "gpu_capped": 0.25}},
 		{"nothing was answered", idle, []windowEnergy{good}, map[string]float64{"gpu_count": 2, "gpu_coverage": 1, "gpu_gap": 0.4, "gpu_torn_readings": 0, "gpu_power": 700, "gpu_energy": 7000}},
 		{"no GPU", sum, nil, map[string]float64{}},
 	} {
