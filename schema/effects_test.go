@@ -372,6 +372,7 @@ func aroundType(path string) (surroundings, bool) {
 		"benchmark.datasets.*.hf_subset":       {published, []tree{{}, fromFile}},
 		"benchmark.datasets.*.filters":         {published, []tree{{}, fromFile}},
 		"benchmark.datasets.*.hf_weka_dataset": {published, []tree{{}, fromFile}},
+		"benchmark.datasets.*.plugin":          {tree{"benchmark.datasets.0.type": "plugin", "benchmark.datasets.0.prompts": nil}, []tree{{}, fromFile}},
 		"benchmark.datasets.*.folder":          {published, []tree{{}, fromFile}},
 
 		"benchmark.phases.*.rate":         {atARate, []tree{{}}},
