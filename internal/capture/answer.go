@@ -4,6 +4,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"aiperf.dev/aiperf/internal/record"
@@ -15,15 +16,18 @@ import (
 
 // What is kept of an answer while it passes, in bytes.
 const (
-	mostText  = 1 << 20 // of its words
-	mostEvent = 4 << 20 // of one event
-	mostWhole = 8 << 20 // of one that is not a stream
-	mostParts = 4096    // whose numbers are remembered, where the API repeats parts
+	mostText  = 1 << 20  // of its words
+	mostEvent = 4 << 20  // of one event
+	mostWhole = 8 << 20  // of one that is not a stream
+	mostWords = 24 << 20 // of all that are coming or not written down yet
+	mostParts = 4096     // whose numbers are remembered, where the API repeats parts
 )
 
 // answer is what an answer says, read piece by piece while it passes.
 type answer struct {
 	spec   *endpoint.Spec
+	all    *atomic.Int64 // bytes that all answers of a capture keep
+	mine   int64         // of them
 	now    time.Duration // when the piece that is being read left
 	decode *wire.Gunzip  // nil: it is not encoded
 	feed   func(b []byte) error
@@ -42,8 +46,8 @@ type answer struct {
 	errorInside bool            // the server reported an error inside it
 }
 
-func newAnswer(spec *endpoint.Spec, h http.Header) *answer {
-	a := &answer{spec: spec, usage: claims.NoUsage, first: record.None, last: record.None}
+func newAnswer(spec *endpoint.Spec, h http.Header, all *atomic.Int64) *answer {
+	a := &answer{spec: spec, all: all, usage: claims.NoUsage, first: record.None, last: record.None}
 	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
 	switch {
 	case kind == "text/event-stream":
@@ -122,7 +126,7 @@ func (a *answer) end(whole bool) {
 
 // collect keeps an answer that is not a stream: it is read as a whole.
 func (a *answer) collect(b []byte) error {
-	if len(a.plain)+len(b) > mostWhole {
+	if len(a.plain)+len(b) > mostWhole || !a.hold(len(b)) {
 		return wire.ErrTooLarge
 	}
 	if a.plain == nil {
@@ -170,7 +174,27 @@ func (a *answer) say(into *strings.Builder, text string) {
 	if room := mostText - a.text.Len() - a.other.Len(); len(text) > room {
 		a.cut, text = true, text[:room]
 	}
+	if !a.hold(len(text)) {
+		a.cut = true
+		return
+	}
 	into.WriteString(text)
+}
+
+// hold takes n more bytes of what all answers may keep.
+func (a *answer) hold(n int) bool {
+	if a.all.Add(int64(n)) > mostWords {
+		a.all.Add(-int64(n))
+		return false
+	}
+	a.mine += int64(n)
+	return true
+}
+
+// release gives them back.
+func (a *answer) release() {
+	a.all.Add(-a.mine)
+	a.mine = 0
 }
 
 // repeats reports whether c brings once more what came in pieces.

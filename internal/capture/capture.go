@@ -77,6 +77,7 @@ type Capture struct {
 	full    chan struct{} // closed when a limit is reached
 	filled  sync.Once
 	held    atomic.Int64   // bytes of bodies
+	words   atomic.Int64   // bytes of answers
 	inside  atomic.Int64   // requests that are being answered
 	passing sync.WaitGroup // the same
 	passed  atomic.Int64   // requests that are not of an inference API

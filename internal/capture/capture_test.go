@@ -351,7 +351,7 @@ func TestPassesUnchanged(t *testing.T) {
 	if got := p.stop(t); len(got) != 0 {
 		t.Errorf("recorded %+v, want nothing of what is not JSON", got)
 	}
-	if said := p.said(); !strings.Contains(said, "1 request not recorded: the body is not a JSON object") ||
+	if said := p.said(); !strings.Contains(said, "not recorded, body is not a JSON object: 1 request") ||
 		!strings.Contains(said, "1 request of other pages passed") {
 		t.Errorf("summary: %s", said)
 	}
@@ -575,7 +575,7 @@ func TestThingsThatGoWrong(t *testing.T) {
 			},
 			client: func(t *testing.T, p *proxy) { post(t, p.url+chatPath, chat(true, "Hello"), "Accept-Encoding", "br") },
 			want:   func(l line) bool { return l.Out == 1 },
-			said:   "1 request have an answer in an encoding other than gzip",
+			said:   "output length unknown, answer in an encoding other than gzip: 1 request",
 		},
 		"gzip that is none": {
 			server: func(w http.ResponseWriter, _ *http.Request) {
@@ -588,7 +588,7 @@ func TestThingsThatGoWrong(t *testing.T) {
 				}
 			},
 			want: func(l line) bool { return l.Out == 1 },
-			said: "1 request have an answer that could not be read to its end",
+			said: "output length unknown, answer could not be read to its end: 1 request",
 		},
 		"a WebSocket": {
 			server: says,
@@ -598,7 +598,7 @@ func TestThingsThatGoWrong(t *testing.T) {
 					t.Errorf("status %d: %s", status, body)
 				}
 			},
-			said: "1 request asked for another protocol, such as WebSocket, and were refused",
+			said: "refused, asked for another protocol such as WebSocket: 1 request",
 		},
 		"a body that is too large": {
 			server: func(w http.ResponseWriter, r *http.Request) {
@@ -621,7 +621,7 @@ func TestThingsThatGoWrong(t *testing.T) {
 					}
 				}
 			},
-			said: "2 requests not recorded: the body is larger than 16 MiB",
+			said: "not recorded, body larger than 16 MiB: 2 requests",
 		},
 		"words without end": {
 			server: func(w http.ResponseWriter, r *http.Request) {
@@ -632,7 +632,7 @@ func TestThingsThatGoWrong(t *testing.T) {
 			},
 			client: func(t *testing.T, p *proxy) { post(t, p.url+chatPath, chat(true, "Hello")) },
 			want:   func(l line) bool { return l.Out > 100_000 && l.Capture.Events == 40 },
-			said:   "1 request have an answer of more than 1 MiB",
+			said:   "output length that of the beginning, answer too long to keep: 1 request",
 		},
 		"an event without end": {
 			server: func(w http.ResponseWriter, r *http.Request) {
@@ -645,12 +645,12 @@ func TestThingsThatGoWrong(t *testing.T) {
 				}
 			},
 			want: func(l line) bool { return l.Out == 2 },
-			said: "1 request have an answer that could not be read to its end",
+			said: "output length unknown, answer could not be read to its end: 1 request",
 		},
 		"no text at all": {
 			server: says,
 			client: func(t *testing.T, p *proxy) { post(t, p.url+chatPath, `{"messages":[]}`) },
-			said:   "1 request not recorded: the prompt has no text to count",
+			said:   "not recorded, no text to count: 1 request",
 		},
 		"values of the wrong kinds": {
 			server: says,

@@ -82,7 +82,7 @@ func (e *exchange) read(b []byte, last bool) {
 // begin takes the head of the answer.
 func (e *exchange) begin(r *http.Response) {
 	e.status = r.StatusCode
-	e.answer = newAnswer(e.spec, r.Header)
+	e.answer = newAnswer(e.spec, r.Header, &e.c.words)
 }
 
 // saw takes a piece of the answer, which left at at.
@@ -115,8 +115,11 @@ func (e *exchange) finish(whole, gone bool) {
 	}
 }
 
-// release gives back what was held for the body.
+// release gives back what was held.
 func (e *exchange) release() {
 	e.c.held.Add(-e.held)
 	e.body, e.held = nil, 0
+	if e.answer != nil {
+		e.answer.release()
+	}
 }

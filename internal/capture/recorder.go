@@ -17,21 +17,21 @@ import (
 
 // Why a request is not recorded, or not all of it.
 const (
-	upgraded       = "asked for another protocol, such as WebSocket, and were refused"
-	bodyTooLarge   = "not recorded: the body is larger than 16 MiB"
-	bodiesTooLarge = "not recorded: bodies of more than 48 MiB were under way at once"
-	bodyCut        = "not recorded: the body did not arrive whole"
-	tooFast        = "not recorded: they came faster than they could be written down"
-	notJSON        = "not recorded: the body is not a JSON object"
-	withoutText    = "not recorded: the prompt has no text to count"
-	uncounted      = "not recorded: the tokenizer could not count them"
-	notWritten     = "not recorded: the trace could not be written"
-	behindLimit    = "not recorded: they came behind the limit"
+	upgraded       = "refused, asked for another protocol such as WebSocket"
+	bodyTooLarge   = "not recorded, body larger than 16 MiB"
+	bodiesTooLarge = "not recorded, more than 48 MiB of bodies at once"
+	bodyCut        = "not recorded, body did not arrive whole"
+	tooFast        = "not recorded, came faster than they could be written down"
+	notJSON        = "not recorded, body is not a JSON object"
+	withoutText    = "not recorded, no text to count"
+	uncounted      = "not recorded, the tokenizer could not count them"
+	notWritten     = "not recorded, the trace could not be written"
+	behindLimit    = "not recorded, came behind the limit"
 
-	otherEncoding = "have an answer in an encoding other than gzip: its length is not known"
-	unreadable    = "have an answer that could not be read to its end"
-	longAnswer    = "have an answer of more than 1 MiB: its length is that of its beginning, unless the server said it"
-	withMedia     = "carry pictures, sounds or videos: the trace has the length of their texts"
+	otherEncoding = "output length unknown, answer in an encoding other than gzip"
+	unreadable    = "output length unknown, answer could not be read to its end"
+	longAnswer    = "output length that of the beginning, answer too long to keep"
+	withMedia     = "text lengths only, with pictures, sounds or videos"
 )
 
 // row is one line of the trace. What other readers of the format do not know stands in
@@ -98,7 +98,7 @@ func (r *recorder) record(e *exchange) (why string) {
 	switch {
 	case e.lost != "":
 		return e.lost
-	case !e.complete && int64(len(e.body)) == 0, !e.complete:
+	case !e.complete:
 		return bodyCut
 	case r.c.limited():
 		return behindLimit

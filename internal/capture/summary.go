@@ -123,7 +123,7 @@ func (s *Summary) Print(w io.Writer) {
 		fmt.Fprintf(w, "  %s: a replay sends all of them as one\n", words.And(slices.Sorted(maps.Keys(s.apis))))
 	}
 	for _, why := range slices.Sorted(maps.Keys(s.lost)) {
-		fmt.Fprintf(w, "  %s %s\n", words.Count(s.lost[why], "request"), why)
+		fmt.Fprintf(w, "  %s: %s\n", why, words.Count(s.lost[why], "request"))
 	}
 	if s.Passed > 0 {
 		fmt.Fprintf(w, "  %s of other pages passed\n", words.Count(s.Passed, "request"))

@@ -241,6 +241,12 @@ var terms = []term{
 		"A request that the server refused with the status 429, too many requests. Retry-After is the time after which the server says to try again; nothing is sent twice.",
 		[]string{"request-rate"},
 	},
+	{
+		"replay fidelity",
+		[]string{"on time", "dependencies kept", "prefix hits"},
+		"How close a run came to the recorded load it replayed: the least of the shares of rows sent, on time, in order and of equal lengths, less the prefix overlap that was missed.",
+		[]string{"fixed-schedule"},
+	},
 	{"sentinel", nil, "The first cell, measured again at the start, in the middle and at the end, to show whether the server changed.", nil},
 	{
 		"steady",
