@@ -84,6 +84,9 @@ func (r *Report) quickAnswer(q Quick) string {
 	case a.Holds != nil:
 		return fmt.Sprintf("%s serves %s at once, perhaps more: the time was over before too many were found.", who,
 			users(a.Holds.Load))
+	case a.Fails != nil && a.Curve.Likely >= 1 && a.Curve.Likely < a.Fails.Load:
+		return fmt.Sprintf("%s does not serve %s at once; the limit is most likely near %s, but no smaller number is certain.",
+			who, users(a.Fails.Load), words.Number(a.Curve.Likely))
 	case a.Fails != nil:
 		return fmt.Sprintf("%s does not serve %s at once; how many fewer is not decided.", who, users(a.Fails.Load))
 	}
