@@ -138,7 +138,7 @@ func measuredPhase(b *schema.Benchmark) schema.Phase {
 }
 
 func prompts(b *schema.Benchmark) schema.Prompts {
-	if len(b.Datasets) == 0 {
+	if len(b.Datasets) == 0 || b.Accuracy.Alone() { // questions have the lengths they have
 		return schema.Prompts{}
 	}
 	return b.Datasets[0].Prompts

@@ -18,6 +18,11 @@ func Defaults(x fields.Table, root *source.Node) {
 			resolveAddresses(m.Get("urls"))
 		}
 	}
+	if q := root.At("benchmark.accuracy"); q != nil && q.Kind == source.Object && q.Get("mode").Text() != "mixed" {
+		Fill(root.Get("benchmark"), "datasets", []any{map[string]any{
+			"name": "default", "prompts": map[string]any{"isl": map[string]any{"value": 1}},
+		}}, source.Stated, "the questions are asked alone")
+	}
 	if ds := root.At("benchmark.datasets"); ds != nil {
 		for _, s := range ds.Items {
 			if s.Kind == source.Object {

@@ -19,6 +19,9 @@ func Plan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
 		if b.Requests > 0 {
 			requests = fmt.Sprintf("more than %s requests", words.Whole(b.Requests))
 		}
+		if slices.ContainsFunc(plan.Cells[0].Resolved.Benchmark.Phases, func(p schema.Phase) bool { return p.Once }) {
+			requests = "each question once a run"
+		}
 	}
 	switch {
 	case plan.Experiment.Search != nil:
