@@ -1,10 +1,14 @@
 package runner
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/plugin"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
@@ -56,6 +60,40 @@ func sealOf(folder string) string {
 		return ""
 	}
 	return m.Seal()
+}
+
+// exportByPlugins lets programs make of the finished results what they like. What goes
+// wrong is told, and changes no result.
+func (r *runner) exportByPlugins(hard context.Context) {
+	for _, folder := range r.plan.Cells[0].Resolved.Benchmark.Artifacts.Exporters {
+		files, err := r.exportBy(hard, Beside(r.opt.SourceName, folder))
+		switch {
+		case err != nil:
+			r.opt.say("nothing was exported: " + r.hide.Text(diag.Line(err)))
+		case len(files) > 0:
+			r.opt.say(fmt.Sprintf("plug-in %s: wrote %s", folder, words.Clip(strings.Join(files, ", "), shownWords)))
+		}
+	}
+}
+
+// exportBy asks one program; it says which files it wrote.
+func (r *runner) exportBy(ctx context.Context, folder string) ([]string, error) {
+	m, err := plugin.OpenAs(plugin.Exporter.Name, folder)
+	if err != nil {
+		return nil, err
+	}
+	p, err := plugin.Host{Allow: r.opt.AllowHooks, Hide: r.hide}.Start(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	var out struct {
+		Files []string `json:"files"`
+	}
+	err = p.Call(map[string]any{"export": map[string]string{"directory": absolute(r.dir.Path)}}, &out)
+	if ended := p.Close(); err == nil {
+		err = ended
+	}
+	return out.Files, err
 }
 
 // openEndpoint is the API of b, as the experiment's file sees it.

@@ -234,6 +234,7 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 	}
 	r.file(hard, out)
 	r.forWandB(out)
+	r.exportByPlugins(hard)
 	return r.result, r.replace(old)
 }
 

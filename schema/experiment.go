@@ -459,11 +459,12 @@ type Synthesis struct {
 
 // Artifacts says where results go and in which detail.
 type Artifacts struct {
-	Dir     string  `json:"dir"`
-	AIPerf  *bool   `json:"aiperf,omitempty"` // its files are written; nil: the command decides
-	Prefix  string  `json:"prefix,omitempty"`
-	Summary Exports `json:"summary"` // json; empty: no summary JSON
-	Records Exports `json:"records"` // jsonl; empty: none
+	Exporters []string `json:"exporters,omitempty"` // folders of programs that are given the results
+	Dir       string   `json:"dir"`
+	AIPerf    *bool    `json:"aiperf,omitempty"` // its files are written; nil: the command decides
+	Prefix    string   `json:"prefix,omitempty"`
+	Summary   Exports  `json:"summary"` // json; empty: no summary JSON
+	Records   Exports  `json:"records"` // jsonl; empty: none
 
 	Raw             bool      `json:"raw"`
 	Trace           bool      `json:"trace"`

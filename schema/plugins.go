@@ -1,5 +1,7 @@
 package schema
 
+import "strconv"
+
 // graderPlugin is the grader that is a program of the user's.
 const graderPlugin = "plugin"
 
@@ -23,6 +25,9 @@ func (b *Benchmark) Plugins() (out []Plugin) {
 	add("benchmark.endpoint.plugin", "endpoint", b.Endpoint.Plugin)
 	if a := b.Accuracy; a != nil {
 		add("benchmark.accuracy.plugin", "grader", a.Plugin)
+	}
+	for i, folder := range b.Artifacts.Exporters {
+		add("benchmark.artifacts.exporters."+strconv.Itoa(i), "exporter", folder)
 	}
 	return out
 }

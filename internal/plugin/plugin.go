@@ -45,6 +45,9 @@ var (
 		Name: "endpoint", Doc: "bodies of requests and what answers say: endpoint.type: plugin",
 		Takes: []string{"path", "streams", "response_field"}, Needs: []string{"path"}, Patience: 10 * time.Second,
 	}
+	Exporter = &Kind{
+		Name: "exporter", Doc: "the finished results: artifacts.exporters", Patience: 10 * time.Minute,
+	}
 	Grader = &Kind{
 		Name: "grader", Doc: "whether an answer is right: accuracy.grader: plugin", Patience: 10 * time.Second,
 		Probe: map[string]any{"grade": map[string]any{"answer": "", "truth": ""}},
@@ -52,7 +55,7 @@ var (
 )
 
 // Kinds are all kinds, in the order of a run.
-func Kinds() []*Kind { return []*Kind{Dataset, Endpoint, Grader} }
+func Kinds() []*Kind { return []*Kind{Dataset, Endpoint, Grader, Exporter} }
 
 func kindNamed(name string) *Kind {
 	i := slices.IndexFunc(Kinds(), func(k *Kind) bool { return k.Name == name })

@@ -183,6 +183,7 @@ var options = []Option{
 	{Path: "name", Names: []string{"name"}, Kind: "string", Doc: "Name of the experiment, shown in reports and tables.", Group: "Output"},
 	{Path: "benchmark.artifacts.dir", Names: []string{"output-artifact-dir", "artifact-dir"}, Kind: "string", Doc: "Folder for the results.", Group: "Output"},
 	{Path: "benchmark.artifacts.aiperf", Names: []string{"aiperf-artifacts"}, Neg: "no-aiperf-artifacts", Kind: "bool", Doc: "Write AIPerf's files. By default profile writes them, and run only if another setting of artifacts asks for them.", Group: "Output"},
+	{Path: "benchmark.artifacts.exporters", Names: []string{"exporter-plugin"}, Kind: "string", Many: true, Words: true, Doc: "Folders of plug-ins that are given the finished results, in this order. They are programs that run on this machine: needs --allow-hooks.", Group: "Output"},
 	{Path: "benchmark.artifacts.prefix", Names: []string{"profile-export-prefix", "profile-export-file"}, Kind: "string", Doc: "Prefix for the names of the exported files.", Group: "Output"},
 	{Path: "benchmark.artifacts.records", Names: []string{"export-level", "profile-export-level"}, Kind: "string", Enum: []string{"summary", "records", "raw"}, Default: "records", Doc: "What AIPerf's files contain: summaries, also a row per request (records), or also the bodies (raw).", Group: "Output", Do: "export_level"},
 	{Path: "benchmark.artifacts.slice_duration", Names: []string{"slice-duration"}, Kind: "number", Doc: "Also summarise each time slice of this length (seconds, or text such as 2s).", Group: "Output"},
