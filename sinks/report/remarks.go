@@ -170,6 +170,12 @@ func (c Comparison) levels(rows []decide.Row, short bool) string {
 	return strings.Join(said, ", ")
 }
 
+// Levels are those of the intervals that decide, for the caption of a chart: "98.75 %
+// intervals, 90 % where equal or not worse".
+func (c Comparison) Levels() string {
+	return strings.Replace(strings.TrimPrefix(c.levels(c.Primary(), true), "[ ] "), " interval", " intervals", 1)
+}
+
 // together names the metrics that share the level of the intervals; where several cells or
 // candidates share it as well, it counts them.
 func (c Comparison) together() string {

@@ -36,7 +36,7 @@ func Catalogue() []Row {
 		{"good-share", "Goodput against load", "How much load can I promise?", false, lined, goodShare},
 		{"answers", "Right answers against load", "Are the answers still right under load?", false, lined, answers},
 		{"search", "The search", "Where is the limit, and what did each probe show?", false, lined, searched},
-		{"change", "Change between two systems", "Did it regress?", false, paired, change},
+		{changeID, "Change between two systems", "Did it regress?", false, paired, change},
 		{"trials", "Trials beside their interval", "Can I believe the ±?", false, evenly, trials},
 		{
 			"lengths", "Lengths: asked, sent, got",
@@ -62,7 +62,7 @@ func Catalogue() []Row {
 // something changed, how much load can be promised, when it gets slow, how long the tails
 // are. Nil where none can.
 func Telling(d *Data) *draw.Chart {
-	order := []string{"change", "good-share", "latency-vs-load", "ecdf"}
+	order := []string{changeID, "good-share", "latency-vs-load", "ecdf"}
 	if len(d.Cells) == 1 { // its figures stand beside the picture
 		order = []string{"ecdf", "good-share"}
 	}
@@ -110,7 +110,7 @@ func (r Row) Build(d *Data, c *Cell) *draw.Chart {
 	if out.Missing != "" {
 		out.Panels = nil
 	}
-	out.Footer = d.footer(c, plainly(out.Panels))
+	out.Footer = d.footer(c, plainly(out.Panels), d.levels(r.ID))
 	if len(d.Cells) < all {
 		out.Footer = fmt.Sprintf("%s of %s cells, evenly spread · %s", words.Whole(int64(len(d.Cells))),
 			words.Whole(int64(all)), out.Footer)
@@ -261,8 +261,16 @@ func some[T any](list []T, n int) []T {
 	return out
 }
 
+// levels are the intervals of a chart: those of changes are the ones that decided.
+func (d *Data) levels(chart string) string {
+	if chart == changeID && d.Levels != "" {
+		return d.Levels
+	}
+	return "95 % intervals"
+}
+
 // footer says what every reader of a chart has to know.
-func (d *Data) footer(c *Cell, has shown) string {
+func (d *Data) footer(c *Cell, has shown, bars string) string {
 	cells, trials := d.Cells, 0
 	if c != nil {
 		cells = []*Cell{c}
@@ -289,7 +297,7 @@ func (d *Data) footer(c *Cell, has shown) string {
 		parts = append(parts, d.Requests.Note)
 	}
 	if trials > 1 && c == nil && has.interval {
-		parts = append(parts, "bars: 95 % intervals")
+		parts = append(parts, "bars: "+bars)
 	}
 	if has.hollow {
 		parts = append(parts, "hollow: too few samples")

@@ -15,6 +15,9 @@ import (
 	"aiperf.dev/aiperf/sweep"
 )
 
+// changeID is the chart of changes, whose intervals a comparison may have decided.
+const changeID = "change"
+
 // change is chart 10: the change of each figure between the first value of a
 // treatment (the baseline) and the others, trial by trial, with its interval.
 func change(d *Data, _ *Cell) ([]draw.Panel, string) {

@@ -54,7 +54,7 @@ func requestName(name string) string {
 // Build draws the chart. An error names the column that is not there and those
 // that are.
 func (u Custom) Build(d *Data) (*draw.Chart, error) {
-	out := &draw.Chart{ID: "custom", Title: u.Title, Footer: d.footer(nil, shown{})}
+	out := &draw.Chart{ID: "custom", Title: u.Title, Footer: d.footer(nil, shown{}, "")}
 	if out.Title == "" {
 		out.Title = u.Y + " against " + u.X
 	}

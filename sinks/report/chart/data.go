@@ -50,6 +50,7 @@ type Data struct {
 	Expense  Expense
 	Compared []string // what a comparison of two results says; nil elsewhere
 	Decided  []Change // between two results, where a comparison of them decided; nil elsewhere
+	Levels   string   // of the intervals of Decided, in words
 	ends     map[string]time.Time
 }
 

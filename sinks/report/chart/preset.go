@@ -18,7 +18,7 @@ import (
 // place.
 func (p plotSetting) build(name string, d *Data) *draw.Chart {
 	panels, missing := p.panels(d)
-	c := &draw.Chart{ID: name, Title: p.Title, Panels: panels, Missing: missing, Footer: d.footer(nil, shown{})}
+	c := &draw.Chart{ID: name, Title: p.Title, Panels: panels, Missing: missing, Footer: d.footer(nil, shown{}, "")}
 	if c.Title == "" {
 		c.Title = name
 	}

@@ -27,3 +27,19 @@ func TestErrorsOfTheForestAreInPoints(t *testing.T) {
 		}
 	}
 }
+
+// The caption of the forest has the levels of the intervals that are drawn.
+func TestTheForestSaysItsLevels(t *testing.T) {
+	t.Parallel()
+	row := decide.Row{
+		Primary: true, Base: 100, Change: .5, Low: .4, High: .6, Level: .9875, Outcome: decide.Worse,
+		Key: decide.Key{Tag: "request_latency", Stat: "p50"},
+	}
+	equal := row
+	equal.Outcome, equal.EqualLow, equal.EqualHigh = decide.Equivalent, -.01, .01
+	d := &chart.Data{}
+	drawn(d, report.Comparison{Comparison: &decide.Comparison{Rows: []decide.Row{row, equal}, Compared: 2}})
+	if want := "98.75 % intervals, 90 % where equal or not worse"; d.Levels != want {
+		t.Errorf("%q, want %q", d.Levels, want)
+	}
+}

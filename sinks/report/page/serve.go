@@ -180,6 +180,7 @@ func compare(d *chart.Data) {
 // drawn lets the page draw what a comparison decided, with its intervals, so that the
 // chart says what the sentences say.
 func drawn(d *chart.Data, c report.Comparison) {
+	d.Levels = c.Levels()
 	several := slices.ContainsFunc(c.Rows, func(r decide.Row) bool { return r.Cell != c.Rows[0].Cell })
 	for _, r := range c.Primary() {
 		if math.IsNaN(r.Change) {

@@ -109,6 +109,8 @@ func (p *panel) xAxis() {
 		label := p.cut(p.p.X.Label, labelSize, most)
 		if half := p.room(label, labelSize, false) / 2; mid+half > p.size.W-edge { // longer than its axis
 			mid = p.size.W - edge - half
+		} else if mid-half < edge {
+			mid = edge + half
 		}
 		p.add(words(label, Text, labelSize, mid, p.b.y1+p.u.height-gap, "middle"))
 	}
