@@ -86,15 +86,18 @@ func (a *app) capture(p *argv.Line) error {
 			Hint: "do clients use http://" + at.String() + " in place of the server's address?",
 		}
 	}
-	stream, model := "", cmp.Or(sum.Model(), "MODEL")
+	more, model := "", cmp.Or(sum.Model(), "MODEL")
 	if sum.Streamed() {
-		stream = " --streaming"
+		more = " --streaming"
+	}
+	if t := p.Get("tokenizer"); t != "" {
+		more += " --tokenizer " + t // a replay makes its prompts as long by the same count
 	}
 	if strings.ContainsAny(model, " \t'\"$`\\") || o.To.Host == "" {
 		model = "MODEL"
 	}
 	fmt.Fprintf(a.Out, "replay it: aiperf profile -m %s -u %s --endpoint-type %s%s --input-file %s --fixed-schedule\n", model,
-		secret.URL(o.To.String()), sum.API(), stream, o.File)
+		secret.URL(o.To.String()), sum.API(), more, o.File)
 	return nil
 }
 

@@ -65,7 +65,7 @@ func TestCaptureIsKilled(t *testing.T) {
 func TestCaptureEnds(t *testing.T) {
 	t.Parallel()
 	dir, to := t.TempDir(), answering(t)
-	p, url := capturing(t, dir, "--to", to, "-o", "t.jsonl")
+	p, url := capturing(t, dir, "--to", to, "-o", "t.jsonl", "--tokenizer", "cl100k_base")
 	ask(t, url+"/v1/chat/completions", askHello)
 	ask(t, url+"/v1/models", "")
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
@@ -75,7 +75,7 @@ func TestCaptureEnds(t *testing.T) {
 	for _, want := range []string{
 		"t.jsonl: 1 request in 1 conversation over 0 s\n", "mean input 2 tokens · mean output 2 tokens · 0 streamed\n",
 		"1 request of other pages passed\n",
-		"replay it: aiperf profile -m tiny -u " + to + " --endpoint-type chat --input-file t.jsonl --fixed-schedule\n",
+		"replay it: aiperf profile -m tiny -u " + to + " --endpoint-type chat --tokenizer cl100k_base --input-file t.jsonl --fixed-schedule\n",
 	} {
 		if !strings.Contains(p.out.String(), want) {
 			t.Errorf("summary %s, want %q in it", &p.out, want)
