@@ -321,7 +321,7 @@ func (cl *Client) Probe(ctx context.Context, target int) error {
 }
 
 func unreachable(t *target, message string, err error) error {
-	hint := "is the server running there? try the command against the built-in one: --url mock:"
+	hint := "is the server running there? with --url mock: in its place the built-in one answers"
 	if isTLS(err) { // it is, and the reason says what to change
 		hint = ""
 		var noTLS tls.RecordHeaderError

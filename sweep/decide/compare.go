@@ -337,6 +337,8 @@ func newDuel(a, b *ArmCell, t Terms) *duel {
 			case o.Verdict == validity.Invalid && !t.Invalid:
 				d.invalid[side]++
 				continue
+			case o.Interrupted: // by whoever ran it: that says nothing of the server
+				continue
 			case !o.measured():
 				d.failed[side]++
 				continue
@@ -473,6 +475,8 @@ func (d *duel) unusable(side string, i int) string {
 	switch {
 	case all == 0:
 		return "the " + side + " was not measured"
+	case d.invalid[i] == 0 && all == 1:
+		return "the only " + side + " run gave no result"
 	case d.invalid[i] == 0:
 		return fmt.Sprintf("none of %s gave a result", words.Count(all, side+" run"))
 	}

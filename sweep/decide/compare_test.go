@@ -210,6 +210,10 @@ func TestCompareWithoutNumbers(t *testing.T) {
 	}
 	absent := arm("b", base, flow)
 	absent.Cells[0].Runs = nil
+	stopped := arm("b", base[:1], flow[:1]) // by Ctrl-C in its first run
+	stopped.Cells[0].Runs[0].Interrupted, stopped.Cells[0].Runs[0].Err = true, "interrupted after 8 requests"
+	broken := arm("b", base[:1], flow[:1])
+	broken.Cells[0].Runs[0].Err = "every request failed"
 	for _, c := range []struct {
 		a, b decide.Arm
 		want decide.Verdict
@@ -219,6 +223,8 @@ func TestCompareWithoutNumbers(t *testing.T) {
 		{dead, arm("a", base, flow), decide.Unclear, "none of 5 baseline runs gave a result"},
 		{arm("a", base, flow), wrong, decide.Unclear, "none of 5 candidate runs gave a usable result; INVALID: 2"},
 		{arm("a", base, flow), absent, decide.Unclear, "the candidate was not measured"},
+		{arm("a", base, flow), stopped, decide.Unclear, "the candidate was not measured"},
+		{arm("a", base, flow), broken, decide.Worse, "the only candidate run gave no result"},
 		{dead, dead, decide.Unclear, "neither side has a usable run"},
 	} {
 		got, err := decide.Compare(c.a, c.b, decide.Terms{Paired: true})
