@@ -188,7 +188,7 @@ func TestSearchOutcomes(t *testing.T) {
 			name: "rejects with 429 above a rate", server: server{words: fast + "&rate_limit=20"},
 			path: "rate", requests: 2000, phase: "type: constant, rate: 1",
 			more: `range: [1, 256], where: ["time_to_first_token < 100"], resolution: 0.1`,
-			says: []string{"rate 20.75 holds, 22.63 fails; the limit is most likely ", "rate_limited"}, code: diag.OK,
+			says: []string{"rate 20.75 holds, 22.63 fails; the limit is most likely ", "rate_lim"}, code: diag.OK,
 		},
 		{
 			name: "rejects with 503 above a line", server: server{words: "ttft=15ms&workers=2&queue=2"},

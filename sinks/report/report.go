@@ -211,7 +211,7 @@ func (r *Report) labelWidth() int {
 // head is the answer of a plan with its certainty.
 func (r *Report) head(s *sheet) {
 	answer := r.answer()
-	if r.folded > mostFolds && len(answer) > 1 {
+	if r.folded > mostFolds && len(answer) > 1 && r.Search == nil { // each tier of a search has its own
 		answer = answer[:1]
 	}
 	parts := []string{}
