@@ -100,6 +100,9 @@ func (r *Report) missing() (names []string) {
 // limits are those of a cell for single requests: "TTFT ≤ 100 ms and ITL ≤ 10 ms".
 func (r *Report) limits(c *sweep.Cell) string { return limitsOf(c.Resolved.Benchmark.SLOs) }
 
+// rightAnswers is the limit "accuracy ≥ 1" of one request: there is no other.
+const rightAnswers = "right answers"
+
 func limitsOf(slos map[string]float64) string {
 	var parts []string
 	for _, m := range metrics.Catalogue() { // in the order of the tables
@@ -111,8 +114,8 @@ func limitsOf(slos map[string]float64) string {
 		if m.LargerIsBetter {
 			op = "≥"
 		}
-		if m.Tag == metrics.Accuracy && limit == 1 { // of one answer there is no other
-			parts = append(parts, "right answers")
+		if m.Tag == metrics.Accuracy && limit == 1 {
+			parts = append(parts, rightAnswers)
 			continue
 		}
 		parts = append(parts, metrics.Series(m.Tag, "")+" "+op+" "+plainAmount(limit, metrics.ShortUnit(m.Unit)))

@@ -273,6 +273,10 @@ func (r *Report) searchLimits() string {
 	var parts, limits []string
 	slos, share := r.slos()
 	for _, tag := range slices.Sorted(maps.Keys(slos)) {
+		if tag == metrics.Accuracy && slos[tag] == 1 {
+			limits = append(limits, rightAnswers)
+			continue
+		}
 		sign, unit := "<", ""
 		if m, ok := metrics.Lookup(tag); ok {
 			if unit = " " + m.Unit; m.LargerIsBetter {

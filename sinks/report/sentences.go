@@ -16,10 +16,6 @@ import (
 // best cell are in best.go, about limits and gates in limits.go and gates.go, those of a
 // comparison in headline.go and changes.go, those of one run in single.go.
 
-// This file is the room of sentences: each is made by one function, from outcomes, and
-// the screen, summary.md, the page, JUnit and the manifest take it from here. Those of a
-// comparison are in compare.go, those of one run's certainty in certainty.go.
-
 // Sentences are what the plan showed, the answer first.
 func (r *Report) Sentences() (out []string) {
 	if r.Results == nil {
