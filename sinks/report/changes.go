@@ -51,7 +51,7 @@ func (c Comparison) changes(outcomes ...decide.Verdict) string {
 func extent(rows []decide.Row, o decide.Verdict) string {
 	switch {
 	case o == decide.Equivalent && slices.ContainsFunc(rows, changed):
-		return "changed, within your margin of " + inPercent(rows[0].Margin)
+		return "changed, within the margin of " + inPercent(rows[0].Margin)
 	case o == decide.Equivalent:
 		return "equal within " + inPercent(rows[0].Margin)
 	case o == decide.Unclear && (len(rows) == 1 || !slices.ContainsFunc(rows,

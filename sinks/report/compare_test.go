@@ -162,7 +162,7 @@ func TestComparisonInASentence(t *testing.T) {
 	c.Rows = c.Rows[:1]
 	c.Rows[0].Outcome, c.Rows[0].Harmless = decide.Equivalent, true
 	says("after| and before are equal within the margin of 5 %, though out tok/s changed by less (EQUIVALENT)",
-		"out tok/s changed, within your margin of 5 %")
+		"out tok/s changed, within the margin of 5 %")
 	low, high := c.Rows[0].Low, c.Rows[0].High
 	c.Rows[0].Low, c.Rows[0].High = -.02, .03
 	says("after| and before are equal within the margin of 5 % (EQUIVALENT)", "out tok/s equal within 5 %")

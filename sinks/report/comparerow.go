@@ -124,7 +124,7 @@ func remark(r decide.Row) string {
 	case r.Outcome == decide.Worse || r.Outcome == decide.Better:
 		return strings.ToLower(string(r.Outcome))
 	case r.Outcome == decide.Equivalent && changed(r):
-		return "changed, within your margin of " + margin
+		return "changed, within the margin of " + margin
 	case r.Outcome == decide.Equivalent:
 		return "equal within " + margin
 	case tooFew(r):

@@ -62,7 +62,7 @@ func (c Comparison) remarks(shown, hidden []decide.Row, more string, short bool)
 	for note, rows := range c.notes() {
 		text := alike(rows) + " " + remark(rows[0]) + ": " + note
 		if short { // the table has the remark
-			text = alike(rows) + " " + note
+			text = alike(rows) + ": " + note
 		}
 		notes = append(notes, text)
 	}

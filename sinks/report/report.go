@@ -319,8 +319,8 @@ func (r *Report) doubts(s *sheet) {
 	}
 	spoiled := r.Spoiled
 	if r.folded >= mostFolds && r.Full == nil && len(spoiled) > 0 {
-		s.line(fmt.Sprintf("  invalid: %s; aiperf checks names them",
-			words.Count(len(spoiled), "number")+" asked for"))
+		s.wrapped("  ", fmt.Sprintf("invalid: %s that the experiment asks for: aiperf checks %s",
+			words.Count(len(spoiled), "number"), r.Dir))
 		spoiled = nil
 	}
 	for i, line := range spoiled {

@@ -323,6 +323,9 @@ const mostProbes = 1000
 
 // resume says what to type to go on with a plan that ended early.
 func (r *Report) resume() string {
+	if !r.Plan.Several() {
+		return "the same command with --resume measures it anew"
+	}
 	if r.Search == nil || r.Search.Outcome != search.Spent {
 		return "the same command with --resume measures the rest"
 	}
