@@ -153,6 +153,7 @@ type page struct {
 	url      string // where the page is
 	off      string // why there is none
 	body     []byte // the last one
+	text     pages  // reads them
 	series   map[seriesKey]*series
 	families map[string]*Family
 	round    int64
@@ -267,7 +268,7 @@ func (p *page) ask(ctx context.Context) (found *Page, at int64, err error) {
 		return nil, at, err
 	}
 	began := time.Now()
-	if found, err = Parse(body); err == nil {
+	if found, err = p.text.read(body); err == nil {
 		p.body = body
 	}
 	p.work = time.Since(began)
