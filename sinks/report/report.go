@@ -95,6 +95,9 @@ const (
 	onlyEssential = 4 // parts are left out, by their weight
 )
 
+// narrowest is the width of a terminal below which a screen has as many lines as it takes.
+const narrowest = 60
+
 // Lines that a screen should have: of one run, of a comparison of one workload, and of
 // others, beyond the rows of the table and at least.
 const (
@@ -133,7 +136,7 @@ func (r *Report) WriteConsole(w io.Writer) error {
 		if n := strings.Count(s, "\n"); said == "" || n < lines {
 			said, lines = s, n
 		}
-		if lines <= r.room() {
+		if lines <= r.room() || r.folded == mostFolds && r.Width > 0 && r.Width < narrowest {
 			break
 		}
 	}

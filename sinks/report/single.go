@@ -167,7 +167,7 @@ func (r *Report) certainty() (said, try string) {
 func (r *Report) single(s *sheet) {
 	_, ok := r.headline(metrics.RequestLatency)
 	r.marked, r.common, r.endless = nil, r.commonTaint(), false
-	s.part(doubtful)
+	s.part(advice) // without it nobody knows what the figures are of
 	if about := r.about(); about != "" {
 		s.wrapped("", about)
 	}
