@@ -157,7 +157,9 @@ func (c *compared) publish(a *app, p *argv.Line, undecided string, asJSON bool) 
 	if asJSON {
 		return a.writeDoc(c.Doc())
 	}
-	if err := c.WriteConsole(a.Out, report.Screen{Width: screenWidth(a.Out), All: p.Has("all")}); err != nil {
+	if err := c.WriteConsole(a.Out, report.Screen{
+		Width: screenWidth(a.Out), All: p.Has("all"), Terminal: widthOf(a.Out) > 0,
+	}); err != nil {
 		return err
 	}
 	if p.Has("aa") {

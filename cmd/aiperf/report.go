@@ -39,7 +39,7 @@ func (a *app) report(res *runner.Result, asJSON bool, shown *console) error {
 		return a.verdictLine(res)
 	}
 	r := res.Report()
-	r.Width = screenWidth(a.Out)
+	r.Width, r.Terminal = screenWidth(a.Out), widthOf(a.Out) > 0
 	if shown.tables {
 		fmt.Fprintln(a.Out, "\n"+strings.Join(words.Fold(r.BesideTables(), r.Width, ""), "\n"))
 	}

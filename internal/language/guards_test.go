@@ -34,7 +34,7 @@ var (
 	from  = flag.Uint64("from", 1, "begin with the seed `N`")
 )
 
-// Issue 20: an experiment that is written with guards, comprehensions, definitions,
+// An experiment that is written with guards, comprehensions, definitions,
 // references and defaults is the experiment that these leave. Each one here is drawn
 // as data, some with a mistake in it, and written in CUE at random. The program takes
 // the CUE as it takes the data, with the same plan or the same mistakes; CUE itself

@@ -20,6 +20,7 @@ func (o *Outcome) screen(t *testing.T, width int) string {
 	t.Helper()
 	r := o.Report()
 	r.Dir, r.View, r.Width = "results/quickstart-20261124T115934Z", "report.html", width
+	r.Terminal = true
 	var b strings.Builder
 	if err := r.WriteConsole(&b); err != nil {
 		t.Fatal(err)
@@ -107,7 +108,8 @@ func TestScreensAreShort(t *testing.T) {
 		}
 		for _, width := range widths {
 			var b strings.Builder
-			if err := (report.Comparison{Comparison: c}).WriteConsole(&b, report.Screen{Width: width}); err != nil {
+			how := report.Screen{Width: width, Terminal: true}
+			if err := (report.Comparison{Comparison: c}).WriteConsole(&b, how); err != nil {
 				t.Fatal(err)
 			}
 			short(t, b.String(), 14, width)

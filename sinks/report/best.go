@@ -29,7 +29,7 @@ func (r *Report) bestSentences(short bool) (out []string) {
 	questions, of := r.questions()
 	for i, q := range questions {
 		shown := slices.ContainsFunc(of[q], func(b decide.Best) bool { return b.Shown || b.Tie })
-		if i > 0 && r.folded == mostFolds && !shown { // a second question without an answer
+		if i > 0 && r.folded >= mostFolds && !shown { // a second question without an answer
 			continue
 		}
 		if short || long(q, of[q]) {

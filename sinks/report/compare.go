@@ -18,14 +18,15 @@ type Comparison struct{ *decide.Comparison }
 // Screen is how a comparison is printed: for a terminal of so many columns, with the
 // metrics that decide nothing, and with the exit code.
 type Screen struct {
-	Width int
-	All   bool
+	Width    int
+	All      bool
+	Terminal bool // what is too long for one is left out
 }
 
 // WriteConsole prints the comparison: the answer, and a row per metric that decides.
 func (c Comparison) WriteConsole(w io.Writer, how Screen) error {
 	said := c.screen(how, false)
-	if !how.All && !c.severalCells() && strings.Count(said, "\n") > linesOfPair {
+	if how.Terminal && !how.All && !c.severalCells() && strings.Count(said, "\n") > linesOfPair {
 		said = c.screen(how, true)
 	}
 	_, err := io.WriteString(w, words.Clean(said))

@@ -79,7 +79,7 @@ func (r *Report) signs(c *decide.CellResult, legend *marks) string {
 // legend says what the signs of a table mean, and what to type where one can be removed.
 func (r *Report) legend(s *sheet, t *grid, m *marks) {
 	var parts []string
-	most := r.folded == mostFolds // only marks that change a decision
+	most := r.folded >= mostFolds // only marks that change a decision
 	switch {
 	case most:
 	case t.shows("±"):

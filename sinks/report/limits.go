@@ -35,7 +35,7 @@ func (r *Report) limitsSentence(short bool) string {
 	}
 	limits := r.limits(worst.Cell)
 	if share.Mean == 1 && states[decide.Missed] == 0 {
-		if r.folded == mostFolds { // the line that says nothing new goes first
+		if r.folded >= mostFolds { // the line that says nothing new goes first
 			return ""
 		}
 		said := "every request met " + limits

@@ -40,6 +40,7 @@ type Report struct {
 	Elapsed    time.Duration
 	Dir        string
 	Width      int    // columns of the terminal; 0 is 80
+	Terminal   bool   // what is too long for one is left out; a pipe takes all
 	View       string // file name of the page with charts, "" for none
 	Stopped    string // why the plan ended early; "" if it did not
 	Limit      string // what limits the server, as aiperf diagnose says it; "" where nothing is known of it
@@ -92,7 +93,7 @@ func (d *Doubt) Said() string {
 const (
 	withoutCauses = 2
 	mostFolds     = 3
-	onlyEssential = 4 // parts are left out, by their weight
+	onlyEssential = 4 // on a terminal, parts are left out, by their weight
 )
 
 // narrowest is the width of a terminal below which a screen has as many lines as it takes.
@@ -131,12 +132,16 @@ func (r *Report) room() int {
 // look further. A screen that would be too long is folded.
 func (r *Report) WriteConsole(w io.Writer) error {
 	said, lines := "", 0
-	for r.folded = 0; r.folded <= onlyEssential; r.folded++ {
+	most := mostFolds
+	if r.Terminal && (r.Width <= 0 || r.Width >= narrowest) {
+		most = onlyEssential
+	}
+	for r.folded = 0; r.folded <= most; r.folded++ {
 		s := r.screen()
 		if n := strings.Count(s, "\n"); said == "" || n < lines {
 			said, lines = s, n
 		}
-		if lines <= r.room() || r.folded == mostFolds && r.Width > 0 && r.Width < narrowest {
+		if lines <= r.room() {
 			break
 		}
 	}
@@ -175,8 +180,8 @@ func (r *Report) screen() string {
 			more = " (more columns)"
 		}
 	}
-	s.part(further)
 	if said := r.answersSentences(); len(said) > 0 && r.Full == nil {
+		s.part(essential)
 		s.wrapped(words.Pad("answers", r.labelWidth()), strings.Join(said, "; "))
 	}
 	s.part(aside)

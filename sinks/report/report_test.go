@@ -74,7 +74,7 @@ func TestReportOnOneRun(t *testing.T) {
 		}, // the other one is not shown
 	}
 	var b strings.Builder
-	if err := r.WriteConsole(&b); err != nil {
+	if err := onTerminal(r).WriteConsole(&b); err != nil {
 		t.Fatal(err)
 	}
 	want := `DEGRADED  10 of 1000 requests failed: http_503: busy (check errors)

@@ -41,7 +41,7 @@ func TestMostRequestsFailed(t *testing.T) {
 		r.Taints[m.Tag] = validity.Taint{Check: "errors", Level: validity.Doubtful}
 	}
 	var b strings.Builder
-	if err := r.WriteConsole(&b); err != nil {
+	if err := onTerminal(r).WriteConsole(&b); err != nil {
 		t.Fatal(err)
 	}
 	got := b.String()
@@ -184,7 +184,7 @@ func TestABusyMachinesScreenIsFolded(t *testing.T) {
 			"compare={axis: endpoint, metrics: [time_to_first_token.p50, inter_token_latency.p50]}", `gates=["time_to_first_token.p99 < 250", "error_rate == 0"]`)
 		r.Width = widths(rng)
 		var b strings.Builder
-		if err := r.WriteConsole(&b); err != nil {
+		if err := onTerminal(r).WriteConsole(&b); err != nil {
 			t.Fatal(err)
 		}
 		got := b.String()
@@ -271,7 +271,7 @@ func TestABusyMachinesMatrixIsFolded(t *testing.T) {
 		r.Limit = "The client did not bring the load (6 of 18 cells); prompts take the server's time (7 of 18 cells); what limits the server is not known (5 of 18 cells)."
 		r.Width = widths(rng)
 		var b strings.Builder
-		if err := r.WriteConsole(&b); err != nil {
+		if err := onTerminal(r).WriteConsole(&b); err != nil {
 			t.Fatal(err)
 		}
 		got := b.String()
@@ -326,7 +326,7 @@ func TestAScreenOfOneRunIsShort(t *testing.T) {
 		r := drawnRun(plan, rng, checks)
 		r.Width = widths(rng)
 		var b strings.Builder
-		if err := r.WriteConsole(&b); err != nil {
+		if err := onTerminal(r).WriteConsole(&b); err != nil {
 			t.Fatal(err)
 		}
 		got := b.String()
@@ -435,10 +435,10 @@ func TestAComparisonOfOneWorkloadIsShort(t *testing.T) {
 			width := widths(rng)
 			r.Width = width
 			var plan, alone strings.Builder
-			if err := r.WriteConsole(&plan); err != nil {
+			if err := onTerminal(r).WriteConsole(&plan); err != nil {
 				t.Fatal(err)
 			}
-			if err := c.WriteConsole(&alone, Screen{Width: width}); err != nil {
+			if err := c.WriteConsole(&alone, Screen{Width: width, Terminal: true}); err != nil {
 				t.Fatal(err)
 			}
 			for _, got := range []string{plan.String(), alone.String()} {
@@ -559,4 +559,10 @@ func TestTablesSayWhatFiguresAreOf(t *testing.T) {
 			t.Errorf("%v, folded %d:\ngot  %q\nwant %q", c.taints, c.folded, got, c.want)
 		}
 	}
+}
+
+// onTerminal is r as a screen shows it, which has an end.
+func onTerminal(r *Report) *Report {
+	r.Terminal = true
+	return r
 }
