@@ -3,6 +3,7 @@
 package plugin_test
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,7 +32,8 @@ func example(t *testing.T, name string) *plugin.Process {
 		t.Fatal(err)
 	}
 	needs(t, m.Command[0])
-	p, err := plugin.Host{Allow: true}.Start(t.Context(), m)
+	ctx := context.WithoutCancel(t.Context()) // which ends before the cleanup
+	p, err := plugin.Host{Allow: true}.Start(ctx, m)
 	if err != nil {
 		t.Fatal(err)
 	}
