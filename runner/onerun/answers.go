@@ -1,10 +1,12 @@
 package onerun
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/grade"
 	"aiperf.dev/aiperf/internal/record"
@@ -35,23 +37,22 @@ func gradersOf(questions *dataset.Set, o grade.Options) (graders, error) {
 }
 
 // thought ends the reasoning that some models put before their answer.
-var thought = []byte("</think>")
+const thought = "</think>"
 
-// answerOf is the text that is judged: the answer without its reasoning, with the calls
-// of tools in it; the reasoning where there is nothing else.
-func answerOf(said *loadgen.Said) []byte {
-	text := slices.Concat(said.Text, said.Tool)
-	if i := bytes.LastIndex(text, thought); i >= 0 {
-		text = text[i+len(thought):]
+// judgedText is what of an answer is judged: its output, which has the calls of tools in it,
+// without its reasoning; the reasoning where there is nothing else.
+func judgedText(output, reasoning string) string {
+	if i := strings.LastIndex(output, thought); i >= 0 {
+		output = output[i+len(thought):]
 	}
-	if len(text) == 0 {
-		return said.Reasoning
-	}
-	return text
+	return cmp.Or(output, reasoning)
 }
 
+// output is the answer of a server, with the calls of tools in it.
+func output(said *loadgen.Said) string { return string(slices.Concat(said.Text, said.Tool)) }
+
 func (g graders) grade(k *dataset.Known, said loadgen.Said) grade.Judgement {
-	return g[k.Grader].Grade(string(answerOf(&said)), k.Truth)
+	return g[k.Grader].Grade(judgedText(output(&said), string(said.Reasoning)), k.Truth)
 }
 
 // takesLong tells whether the answer to a question is judged by running it, or by asking
@@ -67,14 +68,15 @@ type answers struct {
 	graders graders
 	verbose bool
 	said    []string      // a line for the log about each answer
-	asked   []grade.Asked // every question, to find answers that went to the wrong one
+	asked   []grade.Asked // the first questions, to find answers that went to the wrong one
 	wrong   int           // of them with their text
 }
 
 // What is kept to find answers that went to the wrong question.
 const (
+	mostAsked = 100_000
 	mostWrong = 1000
-	mostText  = 16 << 10
+	mostText  = 16 << 10 // bytes
 )
 
 func startAnswers(_ context.Context, w *Watched) (Observer, error) {
@@ -93,7 +95,6 @@ type answered struct {
 	row    sinks.Answer
 	judged *grade.Judgement
 	truth  string
-	text   string // that was judged
 }
 
 // Render is the answer, nil for what is no answer to a question.
@@ -102,11 +103,11 @@ func (a *answers) Render(rec *record.Record, _ *transport.Exchange, said loadgen
 		return nil
 	}
 	k := said.Asked
-	return &answered{judged: said.Judged, truth: k.Truth, text: string(answerOf(&said)), row: sinks.Answer{
+	return &answered{judged: said.Judged, truth: k.Truth, row: sinks.Answer{
 		At: rec.End, SessionID: rec.SessionID, SessionNum: rec.SessionNum, ConversationID: rec.ConversationID,
 		RequestID: rec.XRequestID, Phase: rec.Phase, Item: k.Item, Task: k.Task, Grader: k.Grader,
 		Status: string(rec.Status), FinishReason: rec.FinishReason,
-		Output: string(slices.Concat(said.Text, said.Tool)), Reasoning: string(said.Reasoning),
+		Output: output(&said), Reasoning: string(said.Reasoning),
 	}}
 }
 
@@ -128,27 +129,30 @@ func (a *answers) Keep(rec *record.Record, rendered any) {
 
 // remember keeps what is needed of a question that was answered.
 func (a *answers) remember(rec *record.Record, one *answered) {
-	if rec.Answer == "" {
+	if rec.Answer == "" || len(a.asked) == mostAsked {
 		return
 	}
 	q := grade.Asked{
 		Item: one.row.Item, Task: one.row.Task, Grader: one.row.Grader, Truth: one.truth, Start: rec.Sent, End: rec.End,
 	}
-	if rec.Answer == record.Wrong && a.wrong < mostWrong && len(one.text) <= mostText {
-		q.Wrong, q.Text = true, one.text
+	text := judgedText(one.row.Output, one.row.Reasoning)
+	if rec.Answer == record.Wrong && a.wrong < mostWrong && len(text) <= mostText {
+		q.Wrong, q.Text = true, text
 		a.wrong++
 	}
 	a.asked = append(a.asked, q)
 }
 
 // Stop completes the file, and finds answers that went to the wrong question: nothing is
-// sent any more, and code is not run again for it.
+// sent any more. Neither code is run nor a program asked again for it.
 func (a *answers) Stop(_ context.Context, out *Result) error {
 	if out == nil {
 		return a.stream.Discard()
 	}
-	delete(a.graders, grade.Code)
-	out.Swaps = grade.FindSwaps(a.asked, a.graders)
+	quick := maps.Clone(a.graders)
+	delete(quick, grade.Code)
+	delete(quick, grade.Plugin)
+	out.Swaps = grade.FindSwaps(a.asked, quick)
 	out.lose(a.stream.Close())
 	out.Log = append(out.Log, a.said...)
 	return nil
