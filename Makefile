@@ -95,7 +95,7 @@ graders:
 # where prometheus-node-exporter is installed. LLAMA=URL compares those of a llama.cpp server,
 # started with --metrics, with its own counters.
 outlets:
-	go test -v -count=1 -timeout $(LIMIT) ./internal/acceptance -run 'TheTable|IsRead|Llama' -outlets $$(internal/repo/venv.sh outlets) -llama "$(LLAMA)"
+	AIPERF_LLAMA_SERVER="$(LLAMA)" go test -v -count=1 -timeout $(LIMIT) ./internal/acceptance -run 'TheTable|IsRead|LlamaCounts' -outlets $$(internal/repo/venv.sh outlets)
 
 generate:
 	go generate ./...

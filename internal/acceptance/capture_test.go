@@ -42,10 +42,7 @@ func TestCaptureReplays(t *testing.T) {
 // it happens to choose.
 func TestCaptureReplaysToLlamaServer(t *testing.T) {
 	t.Parallel()
-	url := os.Getenv("AIPERF_LLAMA_SERVER")
-	if url == "" {
-		t.Skip("AIPERF_LLAMA_SERVER does not name the address of a running llama-server")
-	}
+	url := llamaServer(t)
 	tok := os.Getenv("AIPERF_LLAMA_TOKENIZER")
 	if tok == "" {
 		tok = "builtin"

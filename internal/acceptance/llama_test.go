@@ -1,22 +1,18 @@
 package acceptance
 
 import (
-	"flag"
 	"math"
 	"path/filepath"
 	"testing"
 )
 
-var llama = flag.String("llama", "", "address of a llama.cpp server that was started with --metrics and that nobody else uses")
-
 // The counters of llama.cpp's own server are those of our requests, to the token, and its
 // times are those that its answers report, which are the split of a request's time.
+// The server was started with --metrics, and has no other clients.
 func TestLlamaCounts(t *testing.T) {
-	if *llama == "" {
-		t.Skip("-llama URL compares with a llama.cpp server")
-	}
+	llama := llamaServer(t)
 	dir := filepath.Join(t.TempDir(), "out")
-	measure(t, "profile", "-m", "any", "-u", *llama, "--streaming", "--tokenizer", "server", "--warmup-request-count", "4",
+	measure(t, "profile", "-m", "any", "-u", llama, "--streaming", "--tokenizer", "server", "--warmup-request-count", "4",
 		"--request-count", "40", "--concurrency", "3", "--isl", "70", "--isl-stddev", "20", "--osl", "24", "--osl-stddev", "6",
 		"--artifact-dir", dir)
 	want := map[string]float64{}
@@ -43,7 +39,7 @@ func TestLlamaCounts(t *testing.T) {
 	}
 	got := map[string]float64{}
 	for _, row := range table(t, dir, "metrics") {
-		if row["level"] == "run" && row["span"] == "full" && row["stat"] == "sum" && row["part"] == *llama+"/metrics" {
+		if row["level"] == "run" && row["span"] == "full" && row["stat"] == "sum" && row["part"] == llama+"/metrics" {
 			got[row["metric"]] = number(row["value"])
 		}
 	}

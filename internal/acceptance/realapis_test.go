@@ -87,10 +87,7 @@ func TestAPIsOfAimock(t *testing.T) {
 // figures of its own work must agree with ours.
 func TestAPIsOfLlamaServer(t *testing.T) {
 	t.Parallel()
-	url := os.Getenv("AIPERF_LLAMA_SERVER")
-	if url == "" {
-		t.Skip("AIPERF_LLAMA_SERVER does not name the address of a running llama-server")
-	}
+	url := llamaServer(t)
 	text := map[string]string{"osl": "*", "finish_reason": "*"}
 	streamed := map[string]string{"osl": "*", "finish_reason": "*", "ttft_ms": "*"}
 	timed := map[string]string{"osl": "*", "ttft_ms": "*", "server_prefill_ms": "*", "server_decode_ms": "*"}
@@ -142,4 +139,14 @@ func askAll(t *testing.T, url, model string, apis []api) {
 			}
 		}
 	}
+}
+
+// llamaServer is the address of llama.cpp's own server, where there is one.
+func llamaServer(t *testing.T) string {
+	t.Helper()
+	url := os.Getenv("AIPERF_LLAMA_SERVER")
+	if url == "" {
+		t.Skip("AIPERF_LLAMA_SERVER does not name the address of a running llama-server")
+	}
+	return url
 }

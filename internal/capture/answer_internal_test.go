@@ -26,7 +26,7 @@ func TestAnswersShareTheirRoom(t *testing.T) {
 	whole := newAnswer(spec, http.Header{"Content-Type": {"application/json"}}, &all)
 	whole.add([]byte(strings.Repeat("a", 100)), time.Second)
 	if whole.unread != unreadable || len(whole.plain) > 0 {
-		t.Errorf("an answer for which there is no room: %q, %d bytes", whole.unread, len(whole.plain))
+		t.Errorf("an answer that does not fit: %q, %d bytes", whole.unread, len(whole.plain))
 	}
 	stream.release()
 	whole.release()

@@ -568,7 +568,7 @@ func TestThingsThatGoWrong(t *testing.T) {
 			want: func(l line) bool { return l.Capture.Status == 429 && l.Out == 1 && l.Capture.Broken == "" },
 			said: "1 failed",
 		},
-		"an encoding nobody reads": {
+		"an unknown encoding": {
 			server: func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Encoding", "br")
 				io.WriteString(w, "\x0b\x02\x80")

@@ -32,7 +32,7 @@ func TestGPUPowerFollowsLoad(t *testing.T) {
 		}
 	}
 	if page := string(s.gpuPage(GPUPath)); strings.Contains(page, "VIOLATION") || s.figures.slower() != 1 {
-		t.Errorf("a limit on power that nobody set: %s", page)
+		t.Errorf("power is limited without being asked for: %s", page)
 	}
 	if b := New(Config{Workers: 4}).gpuPage(GPUPath); b != nil {
 		t.Errorf("a server without GPUs has a page: %s", b)

@@ -59,15 +59,7 @@ allow_invalid: true
 			if err != nil {
 				t.Fatalf("%s: %v", c.name, err)
 			}
-			var moments []string
-			for _, log := range o.Servers {
-				for _, e := range log {
-					moments = append(moments, momentsOf(&e))
-				}
-			}
-			if len(moments) != 200 {
-				t.Fatalf("%s: %d requests", c.name, len(moments))
-			}
+			moments := o.moments(t, c.name, 200)
 			if c.name == "off" {
 				off = moments
 			} else if diff := cmp.Diff(off, moments); diff != "" {
@@ -75,6 +67,20 @@ allow_invalid: true
 			}
 		}
 	}
+}
+
+// moments are those of the requests that the servers logged, of which there are so many.
+func (o *Outcome) moments(t *testing.T, name string, want int) (out []string) {
+	t.Helper()
+	for _, log := range o.Servers {
+		for _, e := range log {
+			out = append(out, momentsOf(&e))
+		}
+	}
+	if len(out) != want {
+		t.Fatalf("%s: %d requests", name, len(out))
+	}
+	return out
 }
 
 // momentsOf are all times of a request, and what it asked for.
@@ -138,15 +144,7 @@ allow_invalid: true
 				t.Fatalf("%s: %v", c.name, err)
 			}
 			shut()
-			var moments []string
-			for _, log := range o.Servers {
-				for _, e := range log {
-					moments = append(moments, momentsOf(&e))
-				}
-			}
-			if len(moments) != 200 {
-				t.Fatalf("%s: %d requests", c.name, len(moments))
-			}
+			moments := o.moments(t, c.name, 200)
 			if c.name == "off" {
 				off = moments
 				continue

@@ -20,7 +20,7 @@ def judge(answer, truth):
     """What is said of one answer: outcome is right, wrong or not_judged."""
     want, got = number(truth), number(answer)
     if want is None:
-        return {"outcome": "not_judged", "reason": "the truth is no number"}
+        return {"outcome": "not_judged", "reason": "the truth is not a number"}
     if got is None:
         return {"outcome": "not_judged", "reason": "no number in the answer", "unparsed": True}
     close = abs(got - want) <= 0.01 * abs(want)

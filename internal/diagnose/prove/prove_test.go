@@ -68,18 +68,7 @@ func TestExperimentFitsBudget(t *testing.T) {
 			if x.Takes > budget || x.Trials%2 != 0 {
 				t.Errorf("%s, %+v: %d trials in %s", budget, b, x.Trials, x.Takes)
 			}
-			file := filepath.Join(t.TempDir(), "prove.json")
-			if err := os.WriteFile(file, x.Text, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			doc, err := schema.Load(schema.Source{File: file, Command: "run", Tags: metrics.Tags()})
-			if err != nil {
-				t.Fatalf("%v\n%s", err, x.Text)
-			}
-			plan, err := sweep.Expand(doc)
-			if err != nil {
-				t.Fatalf("%v\n%s", err, x.Text)
-			}
+			plan := planOf(t, x.Text)
 			if len(plan.Cells) != 1+len(prove.Changes()) || plan.Trials != x.Trials || !b.Made ||
 				plan.Cells[0].Resolved.Benchmark.ServerMetrics.Enabled {
 				t.Errorf("%d cells, %d trials, made %v", len(plan.Cells), plan.Trials, b.Made)
@@ -99,18 +88,7 @@ func TestPrefixIsPartOfThePrompt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "prove.json")
-	if err := os.WriteFile(file, x.Text, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	doc, err := schema.Load(schema.Source{File: file, Command: "run", Tags: metrics.Tags()})
-	if err != nil {
-		t.Fatalf("%v\n%s", err, x.Text)
-	}
-	plan, err := sweep.Expand(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := planOf(t, x.Text)
 	for _, c := range plan.Cells {
 		of, want := c.Resolved.Benchmark.Datasets[0], [2]float64{100, 200}
 		if c.Short() == "half the prompt" {
@@ -150,4 +128,22 @@ allow_invalid: true
 			t.Errorf("cell 3: %v", err)
 		}
 	}
+}
+
+// planOf is the plan of an experiment.
+func planOf(t *testing.T, text []byte) *sweep.Plan {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "prove.json")
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := schema.Load(schema.Source{File: file, Command: "run", Tags: metrics.Tags()})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	plan, err := sweep.Expand(doc)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return plan
 }
