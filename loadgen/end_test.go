@@ -221,7 +221,7 @@ func TestRenderedAfterTheEnd(t *testing.T) {
 		w := &world{at: map[time.Duration]func(*driver){}}
 		j := job(t, at100(func(p *schema.Phase) { p.OnCap = onCap }))
 		w.supply = func(d *driver, p *phase, c mode.Sessions) source {
-			open := func(i int64) (*request, bool) { return d.engine.maker.open(p, c, i) }
+			open := func() (*request, bool) { return d.engine.maker.open(p, c) }
 			return &slow{direct: direct{open: open}, wake: func() {
 				w.after(int64(msec), nil, func() { d.engine.drive(false) })
 			}}

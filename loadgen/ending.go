@@ -60,7 +60,7 @@ func (p *phase) endIfDue(now int64) {
 		p.giveUp(now)
 	}
 	if p.wait.exhausted() && s.noNew == "" {
-		s.noNew = stopSchedule
+		s.noNew = s.last
 	}
 	if !p.sentAll.Load() && (s.why != "" || s.noNew != "" && b.open == 0) {
 		p.source.close()

@@ -97,7 +97,7 @@ type event struct {
 	play     *play
 	starts   []*request // for turnReady the first ones of what the turn starts
 	turn     int        // of play: for playOver the first that is not sent, for turnReady the one that is answered
-	at       int64      // when the turn is due; for firstContent when it arrived
+	at       int64      // when the turn is due; for firstContent when it arrived; for phaseBegins when it does
 	answered int64      // when the answer before it ended
 }
 
@@ -282,10 +282,10 @@ func (e *engine) start(r *request) {
 	e.resume.Store(true)
 }
 
-// play runs one phase to its end, or, when the next one follows seamlessly, to
-// its last send.
-func (e *engine) play(p *phase, seamless bool) {
-	e.post(event{kind: phaseBegins, phase: p})
+// play runs one phase from a time on to its end, or, when the next one follows
+// seamlessly, to its last send.
+func (e *engine) play(p *phase, at int64, seamless bool) {
+	e.post(event{kind: phaseBegins, phase: p, at: at})
 	e.waitFor(func() bool { return p.over.Load() || seamless && p.sentAll.Load() })
 }
 

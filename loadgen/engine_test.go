@@ -48,8 +48,8 @@ func TestDispatchDoesNotAllocate(t *testing.T) {
 		e, ph := d.engine, d.phases[0]
 		e.sender, e.read = net, func(*request) {}
 		src := &ring{}
-		for i := range int64(4) {
-			r, _ := e.maker.open(ph, ph.load.Sessions, i)
+		for range 4 {
+			r, _ := e.maker.open(ph, ph.load.Sessions)
 			src.requests = append(src.requests, r)
 		}
 		ph.source = src

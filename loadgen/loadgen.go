@@ -16,6 +16,7 @@ import (
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/loadgen/scale"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/loadgen/tokenizer/chat"
@@ -38,8 +39,17 @@ type Job struct {
 	// World, if set, is the time and the network of the run in place of Client and
 	// Clock; see World.
 	World World
-	// Share is the part of the run that is carried out here: it numbers the requests.
+	// Share is the part of the run that is carried out here; see mode.Part.
 	Share record.Share
+	// Starts, if set, tells when a phase begins, in ns since T0: workers begin together,
+	// when the phase before is over everywhere. It is called when that is so here and the
+	// first requests are ready, and waits for the others. Without it a phase begins at
+	// once.
+	Starts func(phase int) int64
+	// Blocks, if set, tells which sessions of a phase are played here, where that
+	// follows how fast the answers are: in closed loops. Without it they are dealt out
+	// beforehand.
+	Blocks func(p *schema.Phase) func() (mode.Block, bool)
 	// Seed is that of what runs may share which are compared with each other:
 	// arrivals, choice and order of conversations, models, cancellations. Text is
 	// that of what is this run's own: ids of sessions and requests.

@@ -38,11 +38,11 @@ type lookahead struct {
 // bound), keeping ahead of them ready. When it was full once, rendering goes on
 // as soon as refill of them are missing, or half.
 func newLookahead(
-	open func(index int64) (*request, bool), bound int64, ahead, refill int, wake func(), pressed func() bool,
+	open func() (*request, bool), bound int64, ahead, refill int, wake func(), pressed func() bool,
 ) *lookahead {
 	l := &lookahead{wake: wake, pressed: pressed, filled: make(chan struct{}), ended: make(chan struct{})}
 	l.room.L = &l.mu
-	first, ok := open(0)
+	first, ok := open()
 	if bound > 0 {
 		ahead = int(min(int64(ahead), bound))
 	}
@@ -54,7 +54,7 @@ func newLookahead(
 	return l
 }
 
-func (l *lookahead) run(r *request, ok bool, open func(int64) (*request, bool), bound int64) {
+func (l *lookahead) run(r *request, ok bool, open func() (*request, bool), bound int64) {
 	defer close(l.ended)
 	for i := int64(1); ok; i++ {
 		if !l.put(r, i == int64(l.most)) {
@@ -63,7 +63,7 @@ func (l *lookahead) run(r *request, ok bool, open func(int64) (*request, bool), 
 		if bound > 0 && i >= bound {
 			break
 		}
-		r, ok = open(i)
+		r, ok = open()
 	}
 	l.mu.Lock()
 	l.complete = !l.stopped

@@ -23,8 +23,9 @@ func (l *lookahead) have() int {
 
 // numbered renders requests with ascending ids, n of them or, if that is 0,
 // without end.
-func numbered(n int64) func(int64) (*request, bool) {
-	return func(i int64) (*request, bool) { return &request{id: i}, n == 0 || i < n }
+func numbered(n int64) func() (*request, bool) {
+	i := int64(-1)
+	return func() (*request, bool) { i++; return &request{id: i}, n == 0 || i < n }
 }
 
 func TestLookaheadRendersInBatches(t *testing.T) {

@@ -35,9 +35,9 @@ func newMaker(job *Job, done func(*transport.Exchange)) (*maker, error) {
 	}, nil
 }
 
-// open is the first request of play index of phase p.
-func (m *maker) open(p *phase, sessions mode.Sessions, index int64) (*request, bool) {
-	c, turns, ok := sessions.Next()
+// open is the first request of the next session of phase p.
+func (m *maker) open(p *phase, sessions mode.Sessions) (*request, bool) {
+	index, c, turns, ok := sessions.Next()
 	if !ok {
 		return nil, false
 	}

@@ -92,7 +92,7 @@ func (p *phase) handle(ev event, now int64) {
 	switch r := ev.r; ev.kind {
 	case phaseBegins:
 		p.engine.phases = append(p.engine.phases, p)
-		p.begin(now)
+		p.begin(max(now, ev.at))
 	case firstContent:
 		p.engine.stall.heard(now)
 		p.freePrefill(r, ev.at)

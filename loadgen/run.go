@@ -80,7 +80,7 @@ func newDriver(job *Job, c pace.Clock, n network) (*driver, error) {
 	}
 	n = newStepper(n, job.Spec, targets, c.Now)
 	e := &engine{
-		clock: c, sender: n, share: job.Share, targets: newTargets(&job.Endpoint, len(job.Models.Items)),
+		clock: c, sender: n, share: job.Share, targets: newTargets(&job.Endpoint, len(job.Models.Items), job.Share),
 		outages: newOutages(&job.Endpoint), stall: newStall(&job.Endpoint, job.Client != nil),
 	}
 	if t := job.Endpoint.Timeout; t > 0 && !math.IsInf(t, 1) {
@@ -139,23 +139,35 @@ const kindWarmup = "warmup"
 
 // newPhase checks cfg and prepares its schedule. It does not render yet.
 func newPhase(d *driver, cfg *schema.Phase) (*phase, error) {
-	load, err := mode.Open(cfg, d.job.Seed, d.set(cfg))
+	var blocks func() (mode.Block, bool)
+	if d.job.Blocks != nil {
+		blocks = d.job.Blocks(cfg)
+	}
+	part, err := mode.OpenPart(cfg, d.job.Seed, d.set(cfg), d.job.Share, blocks)
 	if failed := d.set(cfg).Err(); failed != nil { // which is why it could not be opened
 		err = failed
 	}
 	if err != nil {
 		return nil, err
 	}
-	limits := load.Limits(cfg, d.job.Seed)
+	whole, load, limits := cfg, part.Load, part.Limits
+	cfg = part.Phase
 	p := &phase{
 		engine: d.engine, cfg: cfg, warmup: cfg.Kind == kindWarmup,
 		keys: render.NewKeys(d.job.Seed, d.job.Text, cfg.Name), load: load,
 		skipping: cfg.OnCap == "skip", finishes: cfg.OnCount == "finish",
 		slots: newSlots(limits, load.Closed), punctual: newPunctual(limits, load.Closed),
-		stops: stops{grace: graceOf(cfg, load.Patient)}, books: newBooks(),
+		stops: stops{grace: graceOf(cfg, load.Patient), last: stopSchedule}, books: newBooks(),
 	}
-	if cfg.Requests == 0 && cfg.Sessions == 0 && cfg.Duration == nil && !load.Ends {
+	if whole.Requests == 0 && whole.Sessions == 0 && whole.Duration == nil && !load.Ends {
 		return nil, diag.Errorf("phase %s: it has no end", cfg.Name).Try("set requests, sessions or duration")
+	}
+	switch { // what a worker has of these may be over before it was sent
+	case part.Share.Of <= 1 || load.Ends:
+	case whole.Requests > 0:
+		p.stops.last = stopRequests
+	case whole.Sessions > 0:
+		p.stops.last = stopSessions
 	}
 	p.result = PhaseResult{
 		Name: cfg.Name, Warmup: p.warmup, Varying: load.Varying || cfg.RateRamp != nil || cfg.AdaptiveScale != nil,
@@ -225,7 +237,7 @@ func refill(p *phase) int {
 
 // lookAhead is how requests are supplied: rendered by a goroutine of their own.
 func (d *driver) lookAhead(p *phase, sessions mode.Sessions) (source, <-chan struct{}) {
-	open := func(index int64) (*request, bool) { return d.engine.maker.open(p, sessions, index) }
+	open := func() (*request, bool) { return d.engine.maker.open(p, sessions) }
 	l := newLookahead(open, bound(p), ahead(p), refill(p), d.engine.clock.Wake, d.engine.pressed)
 	return l, l.filled
 }
@@ -322,7 +334,11 @@ func (d *driver) play(ctx context.Context) (begun []*phase) {
 		}
 		d.current.Store(p)
 		begun = append(begun, p)
-		e.play(p, i+1 < len(d.phases) && d.phases[i+1].cfg.Seamless)
+		at := int64(math.MinInt64)
+		if d.job.Starts != nil {
+			at = d.job.Starts(i)
+		}
+		e.play(p, at, i+1 < len(d.phases) && d.phases[i+1].cfg.Seamless)
 		p.source.close()
 		p.source.wait()
 	}

@@ -124,7 +124,7 @@ func (p *phase) drop(why string, now int64) bool {
 func (p *phase) startPlay() *request {
 	r, over := p.source.next()
 	if over {
-		p.stops.noNew = stopSchedule
+		p.stops.noNew = p.stops.last
 	}
 	if r == nil {
 		return nil

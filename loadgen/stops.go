@@ -33,6 +33,7 @@ const (
 type stops struct {
 	why   string // why nothing is sent any more; "" while it is
 	noNew string // why no session starts any more; started ones go on
+	last  string // the reason when nothing is left to be played
 	end   int64  // nothing is due from here on; never without a duration
 	grace int64  // how long answers are waited for after the end
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
@@ -15,7 +16,8 @@ import (
 type targets struct {
 	choose   func(t *targets, r *request) int
 	inFlight []int // requests on the wire, by target
-	turn     int64 // of the round robin
+	turn     int64 // of the round robin, in the share's own counting
+	share    record.Share
 	cycle    int64 // turns after which models and targets would meet again in the same pairs
 }
 
@@ -29,9 +31,9 @@ var balancing = map[string]func(*targets, *request) int{
 
 // newTargets are those of e, for requests to so many models. A session that has a
 // connection for itself stays where it leads.
-func newTargets(e *schema.Endpoint, models int) targets {
+func newTargets(e *schema.Endpoint, models int, share record.Share) targets {
 	n := max(1, len(e.URLs))
-	t := targets{choose: balancing[e.URLStrategy], inFlight: make([]int, n), cycle: math.MaxInt64}
+	t := targets{share: share, choose: balancing[e.URLStrategy], inFlight: make([]int, n), cycle: math.MaxInt64}
 	if models > 1 {
 		t.cycle = int64(lcm(models, n))
 	}
@@ -58,7 +60,7 @@ func (t *targets) inTurn(i int64) int { return int((i + i/t.cycle) % int64(len(t
 // next is the target whose turn it is.
 func (t *targets) next(*request) int {
 	t.turn++
-	return t.inTurn(t.turn - 1)
+	return t.inTurn(t.share.ID(t.turn - 1))
 }
 
 // ofSession is the same target for all requests of a session, sessions in turn.
@@ -67,7 +69,7 @@ func (t *targets) ofSession(r *request) int { return t.inTurn(r.play.Index) }
 // idlest is the target with the fewest requests on the wire, those of equal
 // load in turn.
 func (t *targets) idlest(*request) int {
-	n, first := len(t.inFlight), t.inTurn(t.turn)
+	n, first := len(t.inFlight), t.inTurn(t.share.ID(t.turn))
 	best := first
 	for k := range n {
 		if i := (first + k) % n; t.inFlight[i] < t.inFlight[best] {

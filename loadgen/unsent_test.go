@@ -213,7 +213,7 @@ func TestModelsMeetAllTargets(t *testing.T) {
 // A slow target gets fewer requests when the idlest is chosen.
 func TestLeastInFlightAvoidsTheSlow(t *testing.T) {
 	t.Parallel()
-	e := &engine{targets: newTargets(&schema.Endpoint{URLs: []string{"a", "b"}, URLStrategy: "least_in_flight"}, 1)}
+	e := &engine{targets: newTargets(&schema.Endpoint{URLs: []string{"a", "b"}, URLStrategy: "least_in_flight"}, 1, record.Share{})}
 	count := map[int]int{}
 	for range 20 {
 		r := &request{}

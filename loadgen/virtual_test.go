@@ -221,7 +221,7 @@ func (w *world) play(t *testing.T, job Job) outcome {
 		if w.supply != nil {
 			return w.supply(d, p, c), ready
 		}
-		return &direct{open: func(i int64) (*request, bool) { return d.engine.maker.open(p, c, i) }}, ready
+		return &direct{open: func() (*request, bool) { return d.engine.maker.open(p, c) }}, ready
 	}
 	for at, do := range w.at {
 		w.after(int64(at), nil, func() { do(d); d.engine.drive(false) })
@@ -258,7 +258,7 @@ func checkBooks(t *testing.T, out outcome) {
 		}
 	}
 	for i := range issued {
-		if !seen[i] {
+		if !seen[out.driver.engine.share.ID(i)] {
 			t.Errorf("request %d was issued and never emitted", i)
 		}
 	}

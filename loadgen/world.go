@@ -29,20 +29,16 @@ func simulate(issue, run context.Context, job *Job) (Result, error) {
 	ready := make(chan struct{})
 	close(ready)
 	d.supply = func(p *phase, sessions mode.Sessions) (source, <-chan struct{}) {
-		return &direct{open: func(i int64) (*request, bool) { return d.engine.maker.open(p, sessions, i) }}, ready
+		return &direct{open: func() (*request, bool) { return d.engine.maker.open(p, sessions) }}, ready
 	}
 	return d.run(issue, run), nil
 }
 
 // direct is a source that renders a request when it is asked for it.
-type direct struct {
-	open func(int64) (*request, bool)
-	n    int64
-}
+type direct struct{ open func() (*request, bool) }
 
 func (s *direct) next() (r *request, over bool) {
-	r, ok := s.open(s.n)
-	s.n++
+	r, ok := s.open()
 	return r, !ok
 }
 

@@ -14,6 +14,17 @@ type Share struct {
 // from 0: local·Of + K.
 func (s Share) ID(local int64) int64 { return local*max(s.Of, 1) + s.K }
 
+// Has reports whether the i-th thing that is dealt out, from 0, is the share's.
+func (s Share) Has(i int64) bool { return s.Of <= 1 || i%s.Of == s.K }
+
+// Count is how many of n things that are dealt out are the share's.
+func (s Share) Count(n int64) int64 {
+	if s.Of <= 1 {
+		return n
+	}
+	return (n - s.K + s.Of - 1) / s.Of
+}
+
 // Check says what is wrong with s.
 func (s Share) Check() error {
 	if s.K < 0 || s.K >= max(s.Of, 1) {

@@ -90,7 +90,7 @@ loadgen/endpoint/claims: internal/record loadgen/endpoint/scan
 loadgen/endpoint/replay:
 loadgen/endpoint/scan: internal/record
 loadgen/endpoint: internal/jinja internal/record loadgen/dataset loadgen/endpoint/claims loadgen/endpoint/replay loadgen/endpoint/scan schema internal/diag internal/plugin
-loadgen/mode: internal/heap schema schema/fields internal/seed loadgen/dataset internal/diag internal/words
+loadgen/mode: internal/heap internal/record schema schema/fields internal/seed loadgen/dataset internal/diag internal/words
 loadgen/pace: internal/alarm internal/record
 loadgen/scale: schema internal/metrics
 loadgen/render: internal/record internal/seed loadgen/dataset loadgen/endpoint loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema internal/diag internal/header

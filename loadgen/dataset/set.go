@@ -288,6 +288,17 @@ func (p *Sampler) Next() (c *Conversation) {
 	return p.set.Play(p.draw(), p.plays-1)
 }
 
+// Skip leaves the next conversation out, without making it where that can be helped.
+func (p *Sampler) Skip() {
+	if _, ok := p.set.stored.(*stream); ok && p.set.sampling == "sequential" {
+		p.Next()
+		return
+	}
+	if p.plays++; p.asker.at(p.plays-1) == nil {
+		p.draw()
+	}
+}
+
 // Draw is the place of the next conversation, and the number of its play.
 func (p *Sampler) Draw() (i int, play int64) {
 	p.plays++

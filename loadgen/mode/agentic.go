@@ -137,15 +137,14 @@ func (t *trajectories) leadOf(m *moment, s *dataset.Conversation, k int) time.Du
 	return lead
 }
 
-func (t *trajectories) Next() (*dataset.Conversation, int, bool) {
+func (t *trajectories) Next() (n int64, c *dataset.Conversation, turns int, ok bool) {
 	slot := t.i
 	if t.i++; t.priming && slot >= t.slots {
-		return nil, 0, false
+		return 0, nil, 0, false
 	}
 	i, n := t.sampler.Draw()
-	c := t.set.Play(i, n)
-	if c == nil {
-		return nil, 0, false
+	if c = t.set.Play(i, n); c == nil {
+		return 0, nil, 0, false
 	}
 	if slot < t.slots {
 		m := t.moment(c, slot)
@@ -158,7 +157,13 @@ func (t *trajectories) Next() (*dataset.Conversation, int, bool) {
 			c = m.rest(c, true)
 		}
 	}
-	return c, len(c.Turns), true
+	return n, c, len(c.Turns), true
+}
+
+// Skip leaves a session out.
+func (t *trajectories) Skip() {
+	t.i++
+	t.sampler.Draw()
 }
 
 // moment is the time inside a session from which a slot goes on. A stream is

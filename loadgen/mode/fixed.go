@@ -111,14 +111,18 @@ type trace struct {
 	i    int
 }
 
-func (t *trace) Next() (*dataset.Conversation, int, bool) {
-	if t.i == len(t.rows) {
-		return nil, 0, false
+func (t *trace) Next() (n int64, c *dataset.Conversation, turns int, ok bool) {
+	if t.i >= len(t.rows) {
+		return 0, nil, 0, false
 	}
+	n = int64(t.i)
 	t.i++
-	r := t.rows[t.i-1]
-	return t.set.Play(int(r.index), int64(t.i-1)), int(r.turns), true
+	r := t.rows[n]
+	return n, t.set.Play(int(r.index), n), int(r.turns), true
 }
+
+// Skip leaves a conversation out.
+func (t *trace) Skip() { t.i++ }
 
 // inside reports whether trace time at lies in the window, both ends included.
 func inside(p *schema.Phase, at time.Duration) bool {
@@ -150,15 +154,15 @@ func sign(d time.Duration) int {
 
 // sends is when the stamped turns of the trace are due, of as many
 // conversations as sessions says (0: all).
-func (f *fixed) sends(_ int, sessions int64) []time.Duration {
+func (f *fixed) sends(_ int, sessions int64) []send {
 	rows := f.rows
 	if sessions > 0 {
 		rows = rows[:min(int64(len(rows)), sessions)]
 	}
-	var all []time.Duration
-	for _, r := range rows {
+	var all []send
+	for n, r := range rows {
 		if r.turns == 1 {
-			all = append(all, max(0, r.at-f.zero))
+			all = append(all, send{max(0, r.at-f.zero), int64(n), 0})
 			continue
 		}
 		at, c := r.at, f.set.Outline(int(r.index))
@@ -168,9 +172,9 @@ func (f *fixed) sends(_ int, sessions int64) []time.Duration {
 			} else {
 				at += c.Turns[i].Delay
 			}
-			all = append(all, max(0, at-f.zero))
+			all = append(all, send{max(0, at-f.zero), int64(n), int(i)})
 		}
 	}
-	slices.Sort(all)
+	slices.SortFunc(all, send.compare)
 	return all
 }

@@ -119,9 +119,9 @@ type Steered interface {
 // Sessions is a session source: it decides what is played, in order. It has one
 // user.
 type Sessions interface {
-	// Next is the next conversation and how many of its turns to play, or false
-	// when the phase has no more.
-	Next() (c *dataset.Conversation, turns int, ok bool)
+	// Next is the next conversation, its number in the phase and how many of its turns
+	// to play, or false when the phase has no more.
+	Next() (n int64, c *dataset.Conversation, turns int, ok bool)
 }
 
 // Answered is a turn whose answer has ended. Times are ns on the run's clock.
@@ -174,7 +174,7 @@ func Open(p *schema.Phase, root int64, set *dataset.Set) (Load, error) {
 	}
 	l.Mode = m
 	if l.Sessions == nil && set != nil {
-		l.Sessions = sampled{sampler(p, root, set)}
+		l.Sessions = &sampled{Sampler: sampler(p, root, set)}
 	}
 	if l.FollowUp == nil {
 		l.FollowUp = afterThinking
@@ -188,14 +188,23 @@ func sampler(p *schema.Phase, root int64, set *dataset.Set) *dataset.Sampler {
 }
 
 // sampled plays what the sampler says.
-type sampled struct{ *dataset.Sampler }
+type sampled struct {
+	*dataset.Sampler
+	n int64
+}
 
-func (s sampled) Next() (*dataset.Conversation, int, bool) {
-	c := s.Sampler.Next()
-	if c == nil {
-		return nil, 0, false
+func (s *sampled) Next() (n int64, c *dataset.Conversation, turns int, ok bool) {
+	if c = s.Sampler.Next(); c == nil {
+		return 0, nil, 0, false
 	}
-	return c, len(c.Turns), true
+	s.n++
+	return s.n - 1, c, len(c.Turns), true
+}
+
+// Skip leaves a session out.
+func (s *sampled) Skip() {
+	s.Sampler.Skip()
+	s.n++
 }
 
 // afterThinking is the follow-up rule of most modes: think time after the

@@ -78,7 +78,7 @@ func TestOptionsOfAReplay(t *testing.T) {
 		}
 		var got []string
 		for _, at := range offsets {
-			conv, _, ok := l.Sessions.Next()
+			_, conv, _, ok := l.Sessions.Next()
 			if !ok {
 				t.Fatalf("%s: %d sends and fewer sessions", c.flag, len(offsets))
 			}

@@ -1,6 +1,7 @@
 package mode
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -20,7 +21,11 @@ func Schedule(p *schema.Phase, root int64, n int, set *dataset.Set) ([]time.Dura
 		return nil, err
 	}
 	if a, ok := l.Arrivals.(lister); ok {
-		return cut(p, a.sends(n, p.Sessions), n), nil
+		var offsets []time.Duration
+		for _, s := range a.sends(n, p.Sessions) {
+			offsets = append(offsets, s.at)
+		}
+		return cut(p, offsets, n), nil
 	}
 	if p.Sessions > 0 && (!l.EveryTurn || set != nil && set.Turns() == set.Len()) {
 		n = int(min(int64(n), p.Sessions))
@@ -39,7 +44,21 @@ func Schedule(p *schema.Phase, root int64, n int, set *dataset.Set) ([]time.Dura
 // lister lists the turns that follow an arrival, too: at least n sends, or
 // those of so many sessions (0: all).
 type lister interface {
-	sends(n int, sessions int64) []time.Duration
+	sends(n int, sessions int64) []send
+}
+
+// send is one turn of a session when it is due.
+type send struct {
+	at      time.Duration
+	session int64 // number in the phase
+	turn    int
+}
+
+// compare is the order in which the engine sends: of what is due together, turns
+// that follow go before first ones, and sessions in their order.
+func (s send) compare(o send) int {
+	return cmp.Or(cmp.Compare(s.at, o.at), cmp.Compare(min(1, o.turn), min(1, s.turn)),
+		cmp.Compare(s.session, o.session))
 }
 
 // NeedsSet reports whether the schedule of p depends on what it plays.

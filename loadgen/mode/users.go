@@ -34,7 +34,7 @@ var userCentric = Mode{
 			return Load{}, err
 		}
 		sessions, err := newUsers(p, root, set)
-		return Load{Arrivals: arrivals, Sessions: players{sessions}, FollowUp: arrivals.followUp}, err
+		return Load{Arrivals: arrivals, Sessions: &players{users: sessions}, FollowUp: arrivals.followUp}, err
 	},
 }
 
@@ -140,27 +140,31 @@ func (u *users) followUp(a Answered) (due int64, heldUp bool) {
 }
 
 // players plays the conversations of users, in the order in which they start.
-type players struct{ *users }
+type players struct {
+	*users
+	started int64
+}
 
-func (p players) Next() (*dataset.Conversation, int, bool) {
-	_, c, turns := p.start()
-	return c, turns, c != nil
+func (p *players) Next() (n int64, c *dataset.Conversation, turns int, ok bool) {
+	_, c, turns = p.start()
+	p.started++
+	return p.started - 1, c, turns, c != nil
 }
 
 // sends is when every turn of every user is due, at least n of them, or those
 // of as many users as sessions says (0: all).
-func (u *users) sends(n int, sessions int64) []time.Duration {
+func (u *users) sends(n int, sessions int64) []send {
 	gap := seconds(u.gap)
-	var all []time.Duration
+	var all []send
 	for i := int64(1); ; i++ {
 		at, _, turns := u.start()
 		for t := range turns {
-			all = append(all, at+time.Duration(t)*gap)
+			all = append(all, send{at + time.Duration(t)*gap, i - 1, t})
 		}
 		// Users start in order, so what lies before the latest start is complete.
 		if last := i == sessions; last || len(all) >= n {
-			slices.Sort(all)
-			if last || all[n-1] <= at {
+			slices.SortFunc(all, send.compare)
+			if last || all[n-1].at <= at {
 				return all
 			}
 		}

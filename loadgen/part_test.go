@@ -1,0 +1,313 @@
+package loadgen
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/datasettest"
+	"aiperf.dev/aiperf/loadgen/mode"
+	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/schema"
+)
+
+// scheduled is what a schedule says of a request, whoever sends it.
+type scheduled struct {
+	Phase    string
+	Intended int64 // since the phase began
+	Session  string
+	Turn     int64
+	Body     string
+	Target   int
+	Cancels  int64
+}
+
+// together is what n workers send, in the order of the schedule.
+func together(t *testing.T, n int64, job func() Job, set func(w *world)) (all []scheduled) {
+	t.Helper()
+	for k := range n {
+		w := &world{latency: fixedLatency(100 * time.Nanosecond)}
+		if set != nil {
+			set(w)
+		}
+		j := job()
+		if n > 1 {
+			j.Share = record.Share{K: k, Of: n}
+		}
+		var bodies sync.Map
+		latency := w.latency
+		w.latency = func(x *transport.Exchange) time.Duration {
+			r := x.User.(*request)
+			bodies.Store(r.id, scheduled{
+				Session: r.play.ID, Turn: int64(r.turn), Body: string(x.Body) + string(x.Header), Target: x.Target,
+				Cancels: x.CancelAfter,
+			})
+			return latency(x)
+		}
+		out := w.play(t, j)
+		starts := map[string]int64{}
+		for _, p := range out.result.Phases {
+			starts[p.Name] = p.Start
+		}
+		for _, r := range out.records {
+			v, ok := bodies.Load(r.RequestID)
+			if !ok {
+				t.Fatalf("request %d was never sent", r.RequestID)
+			}
+			s := v.(scheduled)
+			s.Phase, s.Intended = r.Phase, r.Intended-starts[r.Phase]
+			all = append(all, s)
+			if n > 1 && r.RequestID%n != k {
+				t.Fatalf("worker %d of %d numbered a request %d", k, n, r.RequestID)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b scheduled) int {
+		return cmp.Or(cmp.Compare(b.Phase, a.Phase), cmp.Compare(a.Intended, b.Intended),
+			strings.Compare(a.Session, b.Session), cmp.Compare(a.Turn, b.Turn))
+	})
+	return all
+}
+
+// What n workers send together is what one would send: the same requests to the same
+// servers at the same times, in every mode in which a clock says when.
+func TestWorkersSendOneSchedule(t *testing.T) {
+	t.Parallel()
+	for _, m := range ways() {
+		if m.held {
+			continue // closed loops follow the answers; see below
+		}
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			one := func() Job {
+				p := m.phase
+				if p.Type != "user_centric" { // who is cancelled sends no more, so that others come within the count
+					p.Cancellation = &schema.Cancellation{Rate: 10, Delay: 1e-8}
+				}
+				warm := schema.Phase{Name: "warmup", Kind: "warmup", Type: "constant", Rate: 1000, Requests: 29}
+				j := job(t, warm, p)
+				j.Endpoint.URLs, j.WarmupSet = []string{"http://a", "http://b"}, datasettest.Conversations(t, 1, 1)
+				j.Models = schema.Models{Strategy: "random", Items: []schema.Model{{Name: "m1"}, {Name: "m2"}}}
+				if j.Endpoint.URLStrategy = "session"; m.set != nil {
+					j.Set = m.set(t)
+				}
+				return j
+			}
+			want := together(t, 1, one, nil)
+			if len(want) < 32 {
+				t.Fatalf("only %d requests", len(want))
+			}
+			for _, n := range []int64{2, 3, 4, 7} {
+				got := together(t, n, one, nil)
+				if m.name == "poisson, conversations" { // whose turn an arrival is depends on the answers
+					for _, l := range [][]scheduled{got, want} {
+						for i := range l {
+							l[i] = scheduled{Phase: l[i].Phase, Intended: l[i].Intended}
+						}
+					}
+				}
+				if diff := gocmp.Diff(want, got); diff != "" {
+					t.Fatalf("%d workers (-one +all):\n%.1500s", n, diff)
+				}
+			}
+		})
+	}
+}
+
+// Round robin over the servers goes on over all workers.
+func TestWorkersTakeServersInTurn(t *testing.T) {
+	t.Parallel()
+	one := func() Job {
+		j := job(t, schema.Phase{Type: "poisson", Rate: 100, Requests: 84})
+		j.Endpoint.URLs = []string{"http://a", "http://b", "http://c"}
+		return j
+	}
+	want := together(t, 1, one, nil)
+	for _, n := range []int64{2, 4, 7} {
+		if diff := gocmp.Diff(want, together(t, n, one, nil)); diff != "" {
+			t.Errorf("%d workers (-one +all):\n%.800s", n, diff)
+		}
+	}
+}
+
+// A closed loop of n workers sends the requests that one would send, and holds as many
+// together, each worker its own part.
+func TestWorkersShareAClosedLoop(t *testing.T) {
+	t.Parallel()
+	const requests, slots = 400, 28
+	for _, c := range []struct {
+		name  string
+		phase schema.Phase
+		set   func(*testing.T) *dataset.Set
+	}{
+		{"requests", schema.Phase{Type: "concurrency", Concurrency: slots, Requests: requests}, nil},
+		{"sessions", schema.Phase{Type: "concurrency", Concurrency: slots, Sessions: 100}, talks},
+		{"ramp", schema.Phase{
+			Type: "concurrency", Concurrency: slots, Requests: requests,
+			ConcurrencyRamp: &schema.Ramp{Duration: 0.01, Strategy: "poisson"},
+		}, nil},
+		{"limits", schema.Phase{
+			Type: "concurrency", Concurrency: slots, InFlight: 16, PrefillConcurrency: 8, Requests: requests,
+		}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			one := func() Job {
+				j := job(t, c.phase)
+				if c.set != nil {
+					j.Set = c.set(t)
+				}
+				return j
+			}
+			keys := func(l []scheduled) (out []string) {
+				for _, s := range l {
+					out = append(out, fmt.Sprint(s.Session, s.Turn, s.Body))
+				}
+				slices.Sort(out)
+				return out
+			}
+			ms := func(w *world) { w.latency = fixedLatency(time.Millisecond) }
+			want := keys(together(t, 1, one, ms))
+			for _, n := range []int64{2, 3, 4, 7} {
+				var peak int
+				var worlds []*world
+				got := keys(together(t, n, one, func(w *world) { ms(w); worlds = append(worlds, w) }))
+				if diff := gocmp.Diff(want, got); diff != "" {
+					t.Fatalf("%d workers (-one +all):\n%.800s", n, diff)
+				}
+				for _, w := range worlds {
+					peak += w.peak
+				}
+				if most := cmp.Or(c.phase.PrefillConcurrency, slots); peak != most {
+					t.Errorf("%d workers held %d requests together, want %d", n, peak, most)
+				}
+			}
+		})
+	}
+}
+
+// Workers that get their sessions in blocks send every request once, whoever is fast,
+// and the last session is cut where one worker would cut it.
+func TestWorkersTakeBlocks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		phase schema.Phase
+		set   func(*testing.T) *dataset.Set
+		want  int
+	}{
+		{"requests", schema.Phase{Type: "concurrency", Concurrency: 8, Requests: 501}, nil, 501},
+		{"turns", schema.Phase{Type: "concurrency", Concurrency: 8, Requests: 103}, talks, 103},
+		{"sessions", schema.Phase{Type: "concurrency", Concurrency: 8, Sessions: 50}, talks, 200},
+		{"both", schema.Phase{Type: "concurrency", Concurrency: 8, Sessions: 50, Requests: 103}, talks, 103},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			const n = 3
+			var mu sync.Mutex
+			var deal func() (mode.Block, bool)
+			sent := map[string]int{}
+			by := [n]int{}
+			var wait sync.WaitGroup
+			jobs := make([]Job, n)
+			for k := range n {
+				j := job(t, c.phase)
+				if c.set != nil {
+					j.Set = c.set(t)
+				}
+				j.Share = record.Share{K: int64(k), Of: n}
+				if deal == nil {
+					var err error
+					if deal, err = mode.Blocks(&j.Phases[0], j.Seed, j.Set, func() int64 { return 10 }); err != nil {
+						t.Fatal(err)
+					}
+				}
+				j.Blocks = func(*schema.Phase) func() (mode.Block, bool) {
+					return func() (mode.Block, bool) { mu.Lock(); defer mu.Unlock(); return deal() }
+				}
+				jobs[k] = j
+			}
+			for k := range n {
+				wait.Go(func() {
+					w := &world{latency: fixedLatency(time.Millisecond)}
+					out := w.play(t, jobs[k])
+					mu.Lock()
+					defer mu.Unlock()
+					for _, s := range w.sent {
+						sent[fmt.Sprint(s.session, "/", s.turn)]++
+						by[k]++
+					}
+					if got := out.result.Phases[0].Stop; got != stopRequests && got != stopSessions {
+						t.Errorf("worker %d stopped for %q", k, got)
+					}
+				})
+			}
+			wait.Wait()
+			for key, times := range sent {
+				if times != 1 {
+					t.Errorf("%s was sent %d times", key, times)
+				}
+			}
+			if len(sent) != c.want {
+				t.Errorf("%d requests were sent, want %d (%v)", len(sent), c.want, by)
+			}
+		})
+	}
+}
+
+// Workers begin a phase at the time that they are told, in open and closed loops.
+func TestWorkersBeginTogether(t *testing.T) {
+	t.Parallel()
+	for _, p := range []schema.Phase{
+		{Type: "concurrency", Concurrency: 4, Requests: 40},
+		{Type: "constant", Rate: 1000, Requests: 40},
+		{Type: "poisson", Rate: 1000, Duration: schema.Seconds(0.1)},
+	} {
+		t.Run(p.Type, func(t *testing.T) {
+			t.Parallel()
+			warm := p
+			warm.Name, warm.Kind = "warmup", "warmup"
+			j := job(t, warm, p)
+			at := []int64{int64(time.Second), int64(time.Minute)}
+			j.Starts = func(phase int) int64 { return at[phase] }
+			out := (&world{}).play(t, j)
+			for i, r := range out.result.Phases {
+				if r.Start != at[i] || r.Issued < 40 {
+					t.Errorf("phase %s began at %v and sent %d", r.Name, time.Duration(r.Start), r.Issued)
+				}
+			}
+			for _, r := range out.records {
+				begins := at[0]
+				if r.Phase == "profiling" {
+					begins = at[1]
+				}
+				if r.Intended < begins || r.Sent < begins || r.Sent > begins+int64(time.Second) {
+					t.Errorf("request %d of %s was sent at %v", r.RequestID, r.Phase, time.Duration(r.Sent))
+				}
+			}
+		})
+	}
+}
+
+// What cannot be shared is said before anything is sent.
+func TestWorkersThatAreTooMany(t *testing.T) {
+	t.Parallel()
+	for want, p := range map[string]schema.Phase{
+		"concurrency 3 is less than one for each of 4 workers": {Type: "concurrency", Concurrency: 3, Requests: 9},
+		"in_flight 2 is less than one for each of 4 workers":   {Type: "poisson", Rate: 9, InFlight: 2, Requests: 9},
+	} {
+		j := job(t, p)
+		j.Share, j.Emit = record.Share{K: 1, Of: 4}, func(*record.Record) {}
+		if _, err := newDriver(&j, &world{}, &world{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
