@@ -349,16 +349,16 @@ func TestSearchBesidePlanners(t *testing.T) {
 				}
 				mine, line, curve, model := &searched{}, &searched{}, &searched{}, &searched{}
 				for n := range times {
-					k := &servers[n%len(servers)]
-					mine.add(k, ours(t, k, n+1, 0.05))
+					k, number := &servers[n%len(servers)], *searchesFrom+n+1
+					mine.add(k, ours(t, k, number, 0.05))
 					if n%4 == 0 {
-						line.add(k, planned(t, k, n+1, "monotonic_sla", probeSize))
+						line.add(k, planned(t, k, number, "monotonic_sla", probeSize))
 					}
 					if n%6 == 0 {
-						curve.add(k, planned(t, k, n+1, "smooth_isotonic", coarse))
+						curve.add(k, planned(t, k, number, "smooth_isotonic", coarse))
 					}
 					if n%11 == 0 {
-						model.add(k, planned(t, k, n+1, "bayesian", probeSize))
+						model.add(k, planned(t, k, number, "bayesian", probeSize))
 					}
 				}
 				t.Logf("| %s, %s | %s | %s | %s | %s |", where.name, how.name, mine, line, curve, model)
