@@ -56,13 +56,15 @@ func (p *Plan) chooseSeeds() error {
 
 // plantSeeds gives every cell its seed: the base, plus the cell's index in a
 // sweep unless same_seed. The base is random_seed, else 42 when several runs
-// are planned and they shall be consistent, else one drawn now.
+// are planned and they shall be consistent, else one drawn now. A search draws
+// one, too: it asks how much a server carries, and a second execution with the
+// same prompts would be answered from the prefix cache that the first one filled.
 func (p *Plan) plantSeeds(same bool, draw func() int64) {
 	several := len(p.Axes) > 0 || p.searches() || p.Trials > 1 && (p.MultiRun.SetConsistentSeed || p.Seeds != Fixed)
 	switch {
 	case p.Experiment.RandomSeed != nil:
 		p.BaseSeed, p.Seeded = *p.Experiment.RandomSeed, true
-	case several:
+	case several && p.Experiment.Search == nil:
 		p.BaseSeed, p.Seeded = defaultSeed, true
 	default:
 		p.BaseSeed = draw()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -120,7 +121,10 @@ func texts(numbers []int) (out []string) {
 
 // question reads what the command line asks, and finds the server.
 func (q *quickly) question() (err error) {
-	q.ask = quick.Ask{Type: endpoint.Usual(nil).Type, Where: q.p.Values["limit"], Budget: 5 * time.Minute}
+	q.ask = quick.Ask{
+		Type: endpoint.Usual(nil).Type, Where: q.p.Values["limit"], Budget: 5 * time.Minute,
+		Seed: int64(rand.Uint32()),
+	}
 	if text := q.p.Get("budget"); text != "" {
 		if q.ask.Budget, err = budget(text); err != nil {
 			return err

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"path/filepath"
 	"regexp"
@@ -13,6 +14,8 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/runner/verdict"
+	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks/report"
 	"aiperf.dev/aiperf/sweep/decide"
 	"aiperf.dev/aiperf/sweep/quick"
@@ -43,8 +46,9 @@ func TestQuick(t *testing.T) {
 				Text: true, Where: c.where, Budget: c.budget,
 			}
 			s, spent := server{}, time.Duration(0)
+			random := int64(42)
 			carry := func(text []byte) *runner.Result {
-				res := s.find(t, string(text), scratch(t), false, nil)
+				res := s.find(t, string(text), scratch(t), false, nil, schema.Assign("random_seed", random, schema.Origin{}))
 				for _, o := range res.Outcomes {
 					spent += o.Took
 				}
@@ -86,12 +90,52 @@ func TestQuick(t *testing.T) {
 				}
 			}
 			rowsAgree(t, r, what)
-			again := carry(bytes.Replace(chosen.Text, []byte("name: quick\n"), []byte("name: quick\nrandom_seed: 11\n"),
-				1)).Search
+			random = 11
+			again := carry(chosen.Text).Search
 			if !holds(again) { // both hold the limit: they overlap
 				t.Errorf("again, limit %g: %+v", c.limit, again)
 			}
 		})
+	}
+}
+
+// The server's prefix cache knows no prompt of an earlier execution, neither in the looks of a second quick nor
+// where its file is carried out again. With one seed for all of them it does, which the check says.
+func TestQuickRepeated(t *testing.T) {
+	t.Parallel()
+	cached := func(set ...schema.Assignment) (found []string) {
+		s := server{lives: &Worlds{}}
+		for execution := range 2 {
+			a := &quick.Ask{
+				URL: "mock:?ttft=10ms&itl=5ms&prefill=0.1ms&cache=1000000&workers=8", Model: "demo", Type: "chat",
+				Streams: true, Text: true, Budget: quick.Least, Seed: int64(execution),
+			}
+			first := quick.Look{OK: 5, First: 36, Gap: 5, Latency: 350, Rate: 2.8, Tokens: 64}
+			l := quick.Lengths{ISL: 256, OSL: 8}
+			levels := []quick.Look{
+				{Users: 1, Good: 1, OK: 9, Rate: 14}, {Users: 4, Good: 1, OK: 40, Rate: 56}, {Users: 16, OK: 100, Rate: 100},
+			}
+			for name, text := range map[string][]byte{
+				"first": a.First(), "levels": a.Levels(first, l), "search": a.Search(first, levels, l, 9*time.Second).Text,
+			} {
+				res := s.find(t, string(text), scratch(t), false, nil, set...)
+				for _, rep := range res.Reports {
+					for _, f := range rep.Findings {
+						if f.Check == "prefix_cache" && f.Verdict != verdict.Valid {
+							found = append(found, fmt.Sprintf("%s %d: %s", name, execution, f.Detail))
+						}
+					}
+				}
+			}
+		}
+		return found
+	}
+	if found := cached(); len(found) > 0 {
+		t.Errorf("prompts came again: %q", found)
+	}
+	seed := schema.Assign("random_seed", int64(42), schema.Origin{})
+	if found := cached(seed); len(found) == 0 {
+		t.Error("the same prompts are not said to come again")
 	}
 }
 

@@ -27,6 +27,9 @@ type Ask struct {
 	Where            []string // limits of a good request; nil: those that follow from the first look
 	SLOs             bool     // the command line sets limits itself
 	Budget           time.Duration
+	// Seed is that of the looks. Each execution has its own, as the search has: prompts of an
+	// earlier one would be answered from the server's prefix cache.
+	Seed int64
 }
 
 // Lengths are those of a request, in tokens.
@@ -183,7 +186,7 @@ func (a *Ask) Levels(first Look, l Lengths) []byte {
 	return a.experiment("quick levels", l, 256, a.Limits(first), warm(max(idle, 300*time.Millisecond)),
 		fmt.Sprintf("{name: profiling, type: concurrency, concurrency: 1, duration: %s, grace_period: %s, seamless: true}",
 			seconds(d), seconds(a.slow(first, l))),
-		"sweep: {type: grid, parameters: {concurrency: ["+strings.Join(users, ", ")+"]}}\n")
+		fmt.Sprintf("sweep: {type: grid, parameters: {concurrency: [%s]}}\nrandom_seed: %d\n", strings.Join(users, ", "), a.Seed))
 }
 
 // idle is how long a request of lengths l takes when nothing else runs.
@@ -296,8 +299,9 @@ func (a *Ask) experiment(name string, l Lengths, entries int, slos []string, war
 	return []byte(b.String())
 }
 
+// seconds is d to the millisecond; Seconds would add the whole ones to the rest and give 1.1400000000000001.
 func seconds(d time.Duration) string {
-	return strconv.FormatFloat(d.Round(time.Millisecond).Seconds(), 'f', -1, 64)
+	return strconv.FormatFloat(float64(d.Round(time.Millisecond).Milliseconds())/1e3, 'f', -1, 64)
 }
 
 // LooksOf are the looks of an experiment's cells, in their order.
