@@ -81,8 +81,9 @@ type Stream[R any] struct {
 	w       *ipc.Writer
 	rb      *array.RecordBuilder
 	rows    []R
-	waiting int64 // when the first of rows was taken
-	err     error // the first failure
+	values  []vector // of rows, by column; their room is used again
+	waiting int64    // when the first of rows was taken
+	err     error    // the first failure
 }
 
 // Open begins the stream of the run in folder dir. The file is made with the first
@@ -119,10 +120,12 @@ func (w *Stream[R]) flush() {
 		}
 	}
 	for i := range w.cols {
-		c, v := &w.cols[i], vector{}
-		v.grow(c.Kind, len(w.rows))
-		c.load(w.rows, 0, &v)
-		w.err = errors.Join(w.err, toArrow(&c.Field, &v, len(w.rows), w.rb.Field(i)))
+		c, v := &w.cols[i], &w.values[i]
+		if v.room() < len(w.rows) {
+			v.grow(c.Kind, len(w.rows))
+		}
+		c.load(w.rows, 0, v)
+		w.err = errors.Join(w.err, toArrow(&c.Field, v, len(w.rows), w.rb.Field(i)))
 	}
 	rec := w.rb.NewRecord()
 	defer rec.Release()
@@ -137,7 +140,7 @@ func (w *Stream[R]) create() (err error) {
 	}
 	md := arrow.MetadataFrom(map[string]string{"aiperf.run": string(w.meta)})
 	schema, mem := arrow.NewSchema(arrowFields(fields(w.cols)), &md), &pool{}
-	w.buf = bufio.NewWriter(w.file)
+	w.buf, w.values = bufio.NewWriter(w.file), make([]vector, len(w.cols))
 	w.w, w.rb = ipc.NewWriter(w.buf, ipc.WithSchema(schema), ipc.WithAllocator(mem)),
 		array.NewRecordBuilder(mem, schema)
 	return nil

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"hash/maphash"
 	"math"
-	"slices"
 	"strconv"
 )
 
@@ -21,6 +20,8 @@ type pages struct {
 type shape struct {
 	lines    []shapeLine
 	families []Family // what Parse makes of it, with any values
+	page     Page     // what with returned last, whose room it uses again
+	values   []Value  // of page's families
 }
 
 // shapeLine is a comment, or the name and the labels of a sample.
@@ -33,7 +34,7 @@ type shapeLine struct {
 // place is where a value stands.
 type place struct{ family, value int }
 
-// read is Parse(body).
+// read is Parse(body). The page belongs to the reader, until the next one.
 func (p *pages) read(body []byte) (*Page, error) {
 	if p.shape != nil {
 		if page := p.shape.with(body); page != nil {
@@ -132,19 +133,20 @@ func shapeOf(body []byte) *shape {
 	return s
 }
 
-// with is the page of the shape that body is; nil where it has another, or says what only
-// Parse understands.
+// with is the page of the shape that body is, until the next call; nil where it has another,
+// or says what only Parse understands.
 func (s *shape) with(body []byte) *Page {
-	page := &Page{Families: slices.Clone(s.families)}
-	total := 0
+	page := &s.page
+	page.Families = append(page.Families[:0], s.families...)
+	s.values = s.values[:0]
 	for i := range s.families {
-		total += len(s.families[i].Values)
+		s.values = append(s.values, s.families[i].Values...)
 	}
-	values := make([]Value, 0, total)
-	for i, f := range s.families {
-		from := len(values)
-		values = append(values, f.Values...)
-		page.Families[i].Values = values[from:len(values):len(values)]
+	from := 0
+	for i := range page.Families {
+		f := &page.Families[i]
+		to := from + len(f.Values)
+		f.Values, from = s.values[from:to:to], to
 	}
 	n := 0
 	ok := eachLine(body, func(head, value []byte) bool {

@@ -85,10 +85,7 @@ func (l *Latest) Now() (out Now, known bool) {
 
 // last is the value of a word by the first of its meanings that the source has.
 func (r *readings) last(word string) float64 {
-	for _, m := range Meanings() {
-		if m.Word != word {
-			continue
-		}
+	for _, m := range byWord()[word] {
 		if groups := r.tracks(m, Gauge, Unknown); len(groups) > 0 {
 			return folded(m, groups, 0)
 		}

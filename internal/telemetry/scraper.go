@@ -153,6 +153,7 @@ type page struct {
 	url      string // where the page is
 	off      string // why there is none
 	body     []byte // the last one
+	spare    []byte // room for the next one
 	text     pages  // reads them
 	series   map[seriesKey]*series
 	families map[string]*Family
@@ -269,7 +270,9 @@ func (p *page) ask(ctx context.Context) (found *Page, at int64, err error) {
 	}
 	began := time.Now()
 	if found, err = p.text.read(body); err == nil {
-		p.body = body
+		p.body, p.spare = body, p.body
+	} else {
+		p.spare = nil // it may be large, and is no page
 	}
 	p.work = time.Since(began)
 	return found, at, err
@@ -283,7 +286,7 @@ func (p *page) tell(at int64, metric, unit string, v float64) {
 	})
 }
 
-// fetch is the body of the page, and when its first byte had come.
+// fetch is the body of the page, and when its first byte had come. The body is in spare.
 func (p *page) fetch(ctx context.Context) (body []byte, at int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -306,7 +309,9 @@ func (p *page) fetch(ctx context.Context) (body []byte, at int64, err error) {
 		_, _ = io.CopyN(io.Discard, res.Body, 4<<10) // so that the connection may be used again
 		return nil, p.of.Now(), status(res.StatusCode)
 	}
-	body, err = io.ReadAll(io.LimitReader(res.Body, maxPage+1))
+	into := bytes.NewBuffer(p.spare[:0])
+	_, err = into.ReadFrom(io.LimitReader(res.Body, maxPage+1))
+	body, p.spare = into.Bytes(), into.Bytes()
 	if first == 0 { // of a client without a network
 		first = p.of.Now()
 	}

@@ -242,6 +242,15 @@ var byMetric = sync.OnceValue(func() map[string][]Meaning {
 	return rows
 })
 
+// byWord are the rows of each word, in their order. The screen asks for some of them each time it is drawn.
+var byWord = sync.OnceValue(func() map[string][]Meaning {
+	rows := map[string][]Meaning{}
+	for _, m := range Meanings() {
+		rows[m.Word] = append(rows[m.Word], m)
+	}
+	return rows
+})
+
 // Means are the rows of a metric, whose name may lack the _total of a counter. They
 // belong to the vocabulary.
 func Means(metric string) []Meaning { return byMetric()[metric] }

@@ -81,10 +81,7 @@ func (r *Readings) Window(from, to int64) (out []Figure) {
 	for _, source := range slices.Sorted(maps.Keys(r.sources)) {
 		of := r.sources[source]
 		for _, w := range Words() {
-			for _, m := range Meanings() {
-				if m.Word != w.Name {
-					continue
-				}
+			for _, m := range byWord()[w.Name] {
 				if f, ok := of.figure(m, w, from, to); ok {
 					f.Source = source
 					out = append(out, f)

@@ -13,6 +13,7 @@ import (
 type samples struct {
 	mu     sync.Mutex
 	stream *sinks.Stream[sinks.Sample]
+	rows   []sinks.Sample // of one call of write; its room is used again
 	latest telemetry.Latest
 }
 
@@ -34,9 +35,11 @@ func (s *samples) write(rows []telemetry.Sample) {
 	s.latest.Add(rows)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range rows {
-		_ = s.stream.Write(sinks.Sample(r))
+	s.rows = s.rows[:0]
+	for i := range rows {
+		s.rows = append(s.rows, sinks.Sample(rows[i]))
 	}
+	_ = s.stream.Write(s.rows...)
 }
 
 // Stop completes the file.
