@@ -99,7 +99,7 @@ func (a *app) prove(target string, p *argv.Line) error {
 	if why := res.NothingMeasured(); why != nil {
 		return why
 	}
-	return a.proved(prove.Judge(res.Results, res.Outcomes), q.dir, k.file, p)
+	return a.proved(base.Judge(res.Results, res.Outcomes), q.dir, k.file, p)
 }
 
 // changes are what is changed, in words.

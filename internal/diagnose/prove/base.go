@@ -26,6 +26,7 @@ type Base struct {
 	ISL, OSL  float64         // tokens of a prompt and of an answer, means
 	Latency   float64         // of a request, mean in ms
 	Rate      float64         // requests that were answered each second
+	Failed    float64         // share of the requests that were not
 	Streams   bool            // the endpoint can stream its answers
 	Made      bool            // Experiment made prompts of its own, of the same lengths
 	Hidden    []string        // settings whose values are secret and not kept
@@ -65,6 +66,9 @@ func Read(dir string, cell int) (*Base, error) {
 		Latency: of[metrics.RequestLatency],
 		Rate:    of[metrics.RequestThroughput],
 	}
+	if failed := of[metrics.ErrorRequestCount]; failed > 0 {
+		b.Failed = failed / (failed + of[metrics.RequestCount])
+	}
 	return b, b.check(dir)
 }
 
@@ -102,6 +106,9 @@ func (b *Base) check(dir string) error {
 		return refuse(fmt.Sprintf("answers have %.3g tokens: an experiment halves them", zero(b.OSL)), "measure an endpoint that makes tokens, with longer answers")
 	case !(b.ISL >= 4):
 		return refuse(fmt.Sprintf("prompts have %.3g tokens: an experiment halves them", zero(b.ISL)), "measure with longer prompts")
+	case !(b.Users >= 3.5) && b.Failed > failedLimit:
+		return refuse(fmt.Sprintf("%s of the requests failed, and fewer than four were in flight: no limit on those that are answered", percent(b.Failed)),
+			"aiperf report "+dir+" says what failed: a limit on the rate answers 429, a full queue 503")
 	case !(b.Users >= 3.5):
 		return refuse("fewer than four requests were in flight: an experiment takes a quarter of them", "measure with more at once, as in --concurrency 8")
 	}
@@ -148,7 +155,7 @@ func shown(v any, path string) (rest any, hidden []string) {
 func means(dir string) (map[int]map[string]float64, error) {
 	wanted := []string{
 		metrics.EffectiveConcurrency, metrics.InputSequenceLength, metrics.OutputSequenceLength, metrics.RequestLatency,
-		metrics.RequestThroughput,
+		metrics.RequestThroughput, metrics.RequestCount, metrics.ErrorRequestCount,
 	}
 	type place struct {
 		cell        int

@@ -121,6 +121,9 @@ const (
 	rest   = 0.3  // share of the tokens from which on a part of them matters to a cache
 )
 
+// notBound is the cause that is none.
+const notBound = "not_bound"
+
 // Causes are the catalogue. They differ in how the time of a request, and that between its
 // tokens, depends on the number of requests, the prompt and the answer:
 //
@@ -137,7 +140,7 @@ func Causes() []Cause {
 	least := Range{some, inf}
 	return []Cause{
 		{
-			Name: "not_bound", Title: "no limit at this load",
+			Name: notBound, Title: "no limit at this load",
 			Says: "nothing limits the server at this load: a request takes as long among a quarter as many",
 			Next: "measure a higher load, or look at the time that a request takes alone",
 			Expects: func(float64) [4]Range {

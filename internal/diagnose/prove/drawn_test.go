@@ -23,7 +23,9 @@ type drawn struct {
 	words    string
 	load     int
 	isl, osl int
-	prefix   int // tokens that all prompts share, before their own
+	prefix   int     // tokens that all prompts share, before their own
+	refuses  bool    // so many requests fail that too few may be in flight for an experiment
+	rate     float64 // requests a second of an open loop; 0: load requests at once
 }
 
 // draws are numbers of one server.
@@ -269,6 +271,27 @@ var kinds = []struct {
 		s.words = fmt.Sprintf("step=%.2fms&batch=%d&prefill=1us&gpus=1&power_cap=%.0f", step, s.load, d.between(200, 500))
 		return s
 	}},
+	{"a limit on the rate, above which requests wait, under an open loop", []string{"front_end"}, func(d draws) drawn {
+		s, step := d.shape()
+		limit := 1e3 * float64(s.load) / s.takes(step) / d.apart(1.4, 5)
+		s.words = fmt.Sprintf("step=%.2fms&batch=256&prefill=1us&front=%.0fus", step, 1e6/limit)
+		s.rate = limit * d.between(1.1, 2)
+		return s
+	}},
+	{"a limit on the rate, above which requests are refused, under an open loop", nil, func(d draws) drawn {
+		s, step := d.shape()
+		limit := 1e3 * float64(s.load) / s.takes(step) / d.apart(1.4, 5)
+		s.words = fmt.Sprintf("step=%.2fms&batch=256&prefill=1us&rate_limit=%.3f", step, limit)
+		s.rate, s.refuses = limit*d.between(1.1, 2), true
+		return s
+	}},
+	{"workers with a full queue, under an open loop", []string{"admission"}, func(d draws) drawn {
+		s, step := d.shape()
+		workers := max(1, int(float64(s.load)/d.apart(2, 5)))
+		s.words = fmt.Sprintf("ttft=%.2fms&itl=%.2fms&workers=%d&queue=%d", step, step, workers, s.load-workers)
+		s.rate = 1e3 * float64(workers) / s.takes(step) * d.between(1.1, 2)
+		return s
+	}},
 }
 
 // The stated cause is the dial that was turned, or none is stated; another one is wrong. Times vary, so do
@@ -344,19 +367,26 @@ func (d drawn) prove(t *testing.T, pace func(string, int) float64) *prove.Proof 
 	if d.prefix > 0 {
 		shared = fmt.Sprintf(", prefix_prompts: {pool_size: 1, length: %d}", d.prefix)
 	}
+	phase := fmt.Sprintf("type: concurrency, concurrency: %d", d.load)
+	if d.rate > 0 {
+		phase = fmt.Sprintf("type: poisson, rate: %.4f", d.rate)
+	}
 	text := fmt.Sprintf(`benchmark:
   models: demo
   endpoint: {url: "mock:?%s", streaming: true}
   datasets: [{name: main, type: synthetic, prompts: {isl: {mean: %d, stddev: %d}, osl: {mean: %d, stddev: %d}}%s}]
-  phases: [{name: profiling, type: concurrency, concurrency: %d, requests: %d}]
+  phases: [{name: profiling, %s, requests: %d}]
   tokenizer: {name: builtin}
 random_seed: 1
 allow_invalid: true
-`, d.words, d.isl, d.isl/8, d.osl, d.osl/8, shared, d.load, 8*d.load)
+`, d.words, d.isl, d.isl/8, d.osl, d.osl/8, shared, phase, 8*d.load)
 	if _, err := sim.RunUnlogged(text, dir, pace); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	base, err := prove.Read(filepath.Join(dir, "results"), -1)
+	if err != nil && d.refuses { // no experiment is made of it
+		return &prove.Proof{Sentence: err.Error()}
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -373,5 +403,5 @@ allow_invalid: true
 	if err != nil {
 		t.Fatalf("%v\n%s", err, e.Text)
 	}
-	return prove.Judge(out.Results, out.Outcomes)
+	return base.Judge(out.Results, out.Outcomes)
 }

@@ -35,6 +35,9 @@ const (
 	enough       = 400 // requests: more of them in a run say less than another trial
 	perLatency   = 4   // a run is so many requests long
 	perRun       = 200 * time.Millisecond
+	// mostOften ends a run in which so many times as many requests are sent as the load had
+	// answered: a server that refuses at once would be asked again at once until the time is over.
+	mostOften = 12
 )
 
 // Experiment is that for a budget of time. An error says how much time it takes at least.
@@ -162,14 +165,15 @@ func (b *Base) text(trials int, warmup, length, latency time.Duration) ([]byte, 
 	prompts["osl"] = object{"mean": "{{ osl }}", "stddev": "{{ osl_spread }}"}
 	data["entries"] = entries
 	kept["datasets"] = []any{data}
+	most := func(d time.Duration) int { return int(b.Users + mostOften*b.Rate*d.Seconds()) }
 	kept["phases"] = []any{
 		object{
 			"name": "warmup", "type": "concurrency", "concurrency": "{{ load }}", "duration": seconds(warmup),
-			"grace_period": seconds(10 * latency),
+			"requests": most(warmup), "grace_period": seconds(10 * latency),
 		},
 		object{
 			"name": "profiling", "type": "concurrency", "concurrency": "{{ load }}", "duration": seconds(length),
-			"grace_period": seconds(10*latency + time.Second), "seamless": true,
+			"requests": most(length), "grace_period": seconds(10*latency + time.Second), "seamless": true,
 		},
 	}
 	n := func(v float64) int { return max(1, int(math.Round(v))) }

@@ -65,6 +65,20 @@ const fewestDose = 0.75
 // otherAnswers is by how much answers may become longer or shorter by a change that is not about them.
 const otherAnswers = 0.05
 
+// Judge is Judge of the experiment that was made of this load. Where requests of it failed
+// and those that are answered meet no limit, what fails the others is not one of the causes:
+// that nothing limits the server would be wrong of a server with a limit on the rate.
+func (b *Base) Judge(r *decide.Results, outcomes []decide.Outcome) *Proof {
+	p := Judge(r, outcomes)
+	if p.Cause == notBound && b.Failed > failedLimit {
+		p.Cause = ""
+		p.Sentence = fmt.Sprintf("No cause is stated: %s of the requests failed as the load was measured, and nothing limits those that are answered.",
+			percent(b.Failed))
+		p.Next = "find out why requests fail: a limit on the rate answers 429, a full queue 503, and the errors stand in the result's report"
+	}
+	return p
+}
+
 // Judge says which cause explains what the runs of the experiment gave.
 func Judge(r *decide.Results, outcomes []decide.Outcome) *Proof {
 	p := &Proof{Schema: SchemaName, Level: decide.CompareLevel, Effects: []Seen{}, Rivals: []Verdict{}}
