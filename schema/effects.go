@@ -47,7 +47,7 @@ var effects = []effect{
 	{in: "", settings: "schema_version name random_seed variables benchmark sweep multi_run allow_invalid gates compare search budget verdict tables"},
 	{in: "", settings: "no_sweep_table objectives", needs: severalCells},
 	{in: "", settings: "gates_undecided", needs: gated},
-	{in: "compare", settings: "axis margin metrics undecided must_detect"},
+	{in: "compare", settings: "axis margin share_margin metrics undecided must_detect"},
 	{in: "search", settings: "find path range start where share tiers also resolution budget"},
 	{in: "search.budget", settings: "time probes"},
 	{in: "budget", settings: "time requests", needs: severalRuns},

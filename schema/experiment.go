@@ -33,11 +33,12 @@ type Experiment struct {
 
 // Compare names the axis whose values are compared, and how.
 type Compare struct {
-	Axis       string   `json:"axis"`
-	Margin     *float64 `json:"margin,omitempty"`
-	Metrics    []string `json:"metrics,omitempty"`
-	MustDetect float64  `json:"must_detect,omitempty"`
-	Undecided  string   `json:"undecided,omitempty"` // pass, fail
+	Axis        string   `json:"axis"`
+	Margin      *float64 `json:"margin,omitempty"`
+	ShareMargin *float64 `json:"share_margin,omitempty"`
+	Metrics     []string `json:"metrics,omitempty"`
+	MustDetect  float64  `json:"must_detect,omitempty"`
+	Undecided   string   `json:"undecided,omitempty"` // pass, fail
 }
 
 // Search looks for the largest load that a server carries within limits.

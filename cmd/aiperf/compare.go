@@ -32,8 +32,12 @@ of them; 4: undecided.`,
 		outputFlag,
 		{Name: "margin", Arg: "SHARE", Doc: "smallest change that counts (default 0.05, and 0.15 from p95 on)"},
 		{
+			Name: "share-margin", Arg: "SHARE",
+			Doc: "smallest change of a share that counts: errors, good requests, right answers (default 0.01, which is 1 point)",
+		},
+		{
 			Name: "must-detect", Arg: "SHARE",
-			Doc: "smallest change that the comparison must be able to find, such as 10%; if it cannot, it ends UNDECIDED (exit code 4)",
+			Doc: "smallest change that the comparison must be able to find, such as 10%, of a share 10 points; if it cannot, it ends UNDECIDED (exit code 4)",
 		},
 		{
 			Name: "metric", Arg: "METRIC", Many: true,
@@ -117,7 +121,7 @@ func compareTerms(p *argv.Line) (decide.Terms, error) {
 	for _, x := range []struct {
 		name  string
 		share *float64
-	}{{"margin", &t.Margin}, {"must-detect", &t.MustDetect}} {
+	}{{"margin", &t.Margin}, {"share-margin", &t.ShareMargin}, {"must-detect", &t.MustDetect}} {
 		if s := p.Get(x.name); s != "" {
 			var err error
 			if *x.share, err = parseShare("--"+x.name, s); err != nil {

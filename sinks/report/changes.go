@@ -50,10 +50,8 @@ func (c Comparison) changes(outcomes ...decide.Verdict) string {
 // extent is what rows of one metric and outcome say together.
 func extent(rows []decide.Row, o decide.Verdict) string {
 	switch {
-	case o == decide.Equivalent && slices.ContainsFunc(rows, changed):
-		return "changed, within the margin of " + inPercent(rows[0].Margin)
 	case o == decide.Equivalent:
-		return "equal within " + inPercent(rows[0].Margin)
+		return WithinMargin(rows)
 	case o == decide.Unclear && (len(rows) == 1 || !slices.ContainsFunc(rows,
 		func(r decide.Row) bool { return remark(r) != remark(rows[0]) })):
 		said := remark(rows[0])

@@ -404,3 +404,37 @@ func TestHeadlineHasTheSize(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
+
+// A share says its margin in points, and what both sides have none of has no margin at all.
+func TestMarginsOfSharesAreInPoints(t *testing.T) {
+	t.Parallel()
+	row := func(base, candidate float64, o decide.Verdict, beyond bool) decide.Row {
+		return decide.Row{
+			Cell: "base", Key: decide.Key{Tag: "error_rate", Stat: "avg"}, Header: "Error Rate", Unit: "ratio",
+			Primary: true, Base: base, Candidate: candidate, Change: base - candidate, Low: base - candidate - .01,
+			High: base - candidate + .01, EqualLow: math.NaN(), Margin: .01, Outcome: o, BeyondMargin: beyond,
+			Detectable: .012,
+		}
+	}
+	c := Comparison{Comparison: &decide.Comparison{
+		Baseline: "a", Candidate: "b", Trials: 5, Compared: 1,
+		Rows: []decide.Row{row(0, .0323, decide.Worse, true)},
+	}}
+	for _, x := range []struct {
+		row  decide.Row
+		want string
+	}{
+		{row(0, .0323, decide.Worse, true), "worse by over 1 point"},
+		{row(.02, .022, decide.Equivalent, false), "equal within 1 point"},
+		{row(0, 0, decide.Equivalent, false), "none on either side"},
+	} {
+		c.Rows = []decide.Row{x.row}
+		var b strings.Builder
+		if err := c.WriteConsole(&b, Screen{Width: 120}); err != nil || !strings.Contains(b.String(), x.want) {
+			t.Errorf("%v: no %q in\n%s", err, x.want, &b)
+		}
+		if !strings.Contains(b.String(), "smallest change this test finds (80 % power): 1.2 points") {
+			t.Errorf("what it finds is not in points:\n%s", &b)
+		}
+	}
+}

@@ -43,6 +43,7 @@ type compareRow struct {
 	EqualLow  *float64 `json:"equal_low,omitempty"` // of the interval at 0.9, which decides EQUIVALENT and NOT WORSE
 	EqualHigh *float64 `json:"equal_high,omitempty"`
 	P         *float64 `json:"p,omitempty"`
+	Share     bool     `json:"share,omitempty"` // margin, detectable, must_detect are parts of the whole: 0.01 is a point
 	Margin    float64  `json:"margin"`
 	Outcome   string   `json:"outcome"`
 	Beyond    bool     `json:"beyond_margin"`
@@ -83,7 +84,8 @@ func describeRow(r decide.Row) compareRow {
 		Baseline: metrics.OrNil(r.Base), Candidate: metrics.OrNil(r.Candidate), Change: metrics.OrNil(r.Change),
 		Low: metrics.OrNil(r.Low), High: metrics.OrNil(r.High),
 		EqualLow: metrics.OrNil(r.EqualLow), EqualHigh: metrics.OrNil(r.EqualHigh),
-		Level: r.Level, P: metrics.OrNil(r.P), Margin: r.Margin, Outcome: string(r.Outcome), Beyond: r.BeyondMargin,
+		Level: r.Level, P: metrics.OrNil(r.P), Share: r.Share(), Margin: r.Margin,
+		Outcome: string(r.Outcome), Beyond: r.BeyondMargin,
 		Harmless: r.Harmless, N: r.N, Values: r.Count, Worth: r.Effective, Detectable: metrics.OrNil(r.Detectable),
 		MustDetect: r.MustDetect, TrialsLow: r.Trials.Least, TrialsHigh: r.Trials.Most, Note: r.Note,
 		Undecidable: r.Undecidable,

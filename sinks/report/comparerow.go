@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
@@ -79,16 +80,41 @@ func change(r decide.Row) string {
 // compared by what is good of the whole, the points by which the share itself changed. The
 // interval is the one that decided.
 func ShownChange(r decide.Row) (point, low, high float64, unit string) {
+	if point, low, high, ok := r.Points(); ok {
+		return point, low, high, " points"
+	}
 	low, high, _ = r.Shown()
-	m, ok := metrics.Lookup(r.Key.Tag)
-	if !ok || m.Over != metrics.Share || r.Key.Stat != "avg" || m.Full() != 1 || math.IsNaN(r.Base) {
-		return r.Change, low, high, " %"
+	return r.Change, low, high, " %"
+}
+
+// InMargin is the margin of a row: "5 %", of a share "1 point".
+func InMargin(r decide.Row) string { return sized(r, r.Margin) }
+
+// sized is the size of a change of a row: in points, of a share.
+func sized(r decide.Row, v float64) string {
+	if !r.Share() {
+		return inPercent(v)
 	}
-	if m.LargerIsBetter {
-		return r.Base * r.Change, r.Base * low, r.Base * high, " points"
+	n := fmt.Sprintf("%.2g", math.Min(100*v, 99))
+	if n == "1" {
+		return n + " point"
 	}
-	left := r.Base - 1 // less errors is more that is good
-	return left * r.Change, left * high, left * low, " points"
+	return n + " points"
+}
+
+// WithinMargin is what is said of rows of one metric that are all equal: that each was clean, or
+// that they changed by less than the margin, or neither.
+func WithinMargin(rows []decide.Row) string {
+	switch {
+	case !slices.ContainsFunc(rows, func(r decide.Row) bool { return !r.Clean() }):
+		if rows[0].LargerIsBetter {
+			return "all, on both sides"
+		}
+		return "none on either side"
+	case slices.ContainsFunc(rows, changed):
+		return "changed, within the margin of " + InMargin(rows[0])
+	}
+	return "equal within " + InMargin(rows[0])
 }
 
 // tooFew reports whether the interval of a change is wider than a factor of ten: it says
@@ -115,7 +141,7 @@ func signed(v float64, more int) string {
 
 // remark is what a row says in words.
 func remark(r decide.Row) string {
-	margin := inPercent(r.Margin)
+	margin := InMargin(r)
 	switch {
 	case r.Undecidable:
 		return "cannot be decided"
@@ -123,10 +149,8 @@ func remark(r decide.Row) string {
 		return strings.ToLower(string(r.Outcome)) + " by over " + margin
 	case r.Outcome == decide.Worse || r.Outcome == decide.Better:
 		return strings.ToLower(string(r.Outcome))
-	case r.Outcome == decide.Equivalent && changed(r):
-		return "changed, within the margin of " + margin
 	case r.Outcome == decide.Equivalent:
-		return "equal within " + margin
+		return WithinMargin([]decide.Row{r})
 	case tooFew(r):
 		return "too few trials"
 	case r.Harmless && r.Gain():

@@ -110,6 +110,9 @@ func inMargins(r decide.Row) float64 {
 	if math.IsNaN(r.Change) {
 		return math.Inf(1)
 	}
+	if points, _, _, ok := r.Points(); ok {
+		return math.Abs(points) / r.Margin
+	}
 	return math.Abs(math.Log1p(r.Change)) / r.Margin
 }
 
@@ -181,16 +184,29 @@ func saidName(rows []decide.Row) string {
 	return shortName(rows[0])
 }
 
-// margins are those of the primary metrics: "5 %", or "5 % (15 % from p95 on)".
+// margins are those of the primary metrics: "5 %", or "5 % (from p95 on 15 %, errors % 1 point)".
 func (c Comparison) margins() string {
 	least, most := math.Inf(1), 0.0
+	var shares []string
 	for _, r := range c.Primary() {
-		least, most = min(least, r.Margin), max(most, r.Margin)
+		if !r.Share() {
+			least, most = min(least, r.Margin), max(most, r.Margin)
+			continue
+		}
+		if said := shortName(r) + " " + InMargin(r); !slices.Contains(shares, said) {
+			shares = append(shares, said)
+		}
 	}
-	if least == most {
-		return inPercent(most)
+	switch {
+	case math.IsInf(least, 1):
+		return strings.Join(shares, ", ")
+	case least < most:
+		shares = slices.Insert(shares, 0, inPercent(most)+" from p95 on")
 	}
-	return fmt.Sprintf("%s (%s from p95 on)", inPercent(least), inPercent(most))
+	if len(shares) == 0 {
+		return inPercent(least)
+	}
+	return fmt.Sprintf("%s (%s)", inPercent(least), strings.Join(shares, ", "))
 }
 
 // tooCoarse says why the comparison could not have found what it must be able to.
@@ -199,11 +215,11 @@ func (c Comparison) tooCoarse() string {
 	worst := slices.MaxFunc(rows, func(a, b decide.Row) int { return cmp.Compare(finest(a), finest(b)) })
 	name := shortName(worst)
 	if math.IsInf(finest(worst), 1) {
-		return fmt.Sprintf("a change of %s must be found, and %s shows none: %s", inPercent(worst.MustDetect), name,
+		return fmt.Sprintf("a change of %s must be found, and %s shows none: %s", sized(worst, worst.MustDetect), name,
 			cmp.Or(worst.Note, "no interval"))
 	}
 	return fmt.Sprintf("a change of %s must be found, and in %s this test finds %s and more",
-		inPercent(worst.MustDetect), name, inPercent(worst.Detectable))
+		sized(worst, worst.MustDetect), name, sized(worst, worst.Detectable))
 }
 
 // finest is the smallest change that a row can show, ∞ where it can show none.

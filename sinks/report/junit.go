@@ -63,7 +63,7 @@ func (c Comparison) suite(undecided string) junitSuite {
 			change(r), value(r, r.Base), value(r, r.Candidate)))}
 		switch {
 		case r.Blind():
-			t.Skipped = &junitText{"a change of " + inPercent(r.MustDetect) + " could not have been found: " +
+			t.Skipped = &junitText{"a change of " + sized(r, r.MustDetect) + " could not have been found: " +
 				text.Message}
 		case r.Outcome == decide.Unclear && r.Harmless:
 		case r.Outcome == decide.Worse, r.Outcome == decide.Unclear && undecided == decide.AsMissed:

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"math"
@@ -192,27 +193,39 @@ func (c Comparison) together() string {
 // finds says how small a difference the comparison shows four times in five; a smaller one
 // may be found by luck.
 func (c Comparison) finds() string {
-	var least, most *decide.Row
-	for i := range c.Rows {
-		r := &c.Rows[i]
-		if !r.Primary || math.IsNaN(r.Detectable) || math.IsInf(r.Detectable, 0) {
+	var relative, shares []decide.Row
+	for _, r := range c.Rows {
+		switch {
+		case !r.Primary || math.IsNaN(r.Detectable) || math.IsInf(r.Detectable, 0):
+		case r.Share():
+			shares = append(shares, r)
+		default:
+			relative = append(relative, r)
+		}
+	}
+	var parts []string
+	for _, rows := range [][]decide.Row{relative, shares} { // per cent and points are not one scale
+		if len(rows) == 0 {
 			continue
 		}
-		if least == nil || r.Detectable < least.Detectable {
-			least = r
-		}
-		if most == nil || r.Detectable > most.Detectable {
-			most = r
+		by := func(a, b decide.Row) int { return cmp.Compare(a.Detectable, b.Detectable) }
+		least, most := slices.MinFunc(rows, by), slices.MaxFunc(rows, by)
+		from, to := sized(least, least.Detectable), sized(most, most.Detectable)
+		switch named := len(relative) > 0 && len(shares) > 0 && least.Share(); {
+		case from != to && shortName(least) == shortName(most):
+			parts = append(parts, fmt.Sprintf("%s to %s (%s)", from, to, shortName(least)))
+		case from != to:
+			parts = append(parts, fmt.Sprintf("%s (%s) to %s (%s)", from, shortName(least), to, shortName(most)))
+		case named:
+			parts = append(parts, from+" ("+shortName(least)+")")
+		default:
+			parts = append(parts, from)
 		}
 	}
-	if least == nil {
+	if len(parts) == 0 {
 		return ""
 	}
-	if inPercent(least.Detectable) == inPercent(most.Detectable) {
-		return "smallest change this test finds (80 % power): " + inPercent(least.Detectable)
-	}
-	return fmt.Sprintf("smallest change this test finds (80 %% power): %s (%s) to %s (%s)", inPercent(least.Detectable),
-		shortName(*least), inPercent(most.Detectable), shortName(*most))
+	return "smallest change this test finds (80 % power): " + strings.Join(parts, ", ")
 }
 
 // trialsIfEqual is what the metric that takes most would need; nothing where it is

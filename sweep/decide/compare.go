@@ -52,11 +52,14 @@ const (
 
 // Terms are how two arms are compared.
 type Terms struct {
-	Margin    float64 // what counts as a difference: 0.05 is 5 %; 0 takes DefaultMargin and TailMargin
-	Primary   []Key   // what decides; empty takes the defaults
-	Undecided string  // what an open question means for the exit code: "" none, pass, fail
-	Paired    bool    // trial k of both arms met the same load
-	Invalid   bool    // compare INVALID runs, too: both experiments allow them
+	Margin float64 // what counts as a difference: 0.05 is 5 %; 0 takes DefaultMargin and TailMargin
+	// ShareMargin is what counts as a difference of a share, as a part of the whole: 0.01 is
+	// one point. 0 takes DefaultShareMargin.
+	ShareMargin float64
+	Primary     []Key  // what decides; empty takes the defaults
+	Undecided   string // what an open question means for the exit code: "" none, pass, fail
+	Paired      bool   // trial k of both arms met the same load
+	Invalid     bool   // compare INVALID runs, too: both experiments allow them
 	// MustDetect is a change that the comparison must be able to find (0.1 is 10 %): one
 	// that could not is UNDECIDED, whatever its rows say. 0 asks for nothing.
 	MustDetect float64
@@ -69,6 +72,15 @@ type Terms struct {
 const (
 	DefaultMargin = 0.05
 	TailMargin    = 0.15
+)
+
+// The margins of a share, as parts of the whole. A relative margin would be 5 points of
+// errors, which nobody calls the same. Where every request of both sides was good there is
+// nothing to tell apart: as observed they are equal, as soon as cleanShareMargin is ruled
+// out, which 59 requests of each side do; one point would take 300.
+const (
+	DefaultShareMargin = 0.01
+	cleanShareMargin   = 0.05
 )
 
 // compareAlpha is the chance that identical systems are told apart anywhere
@@ -124,11 +136,18 @@ type Row struct {
 	Note             string  // why there is no number, "" otherwise
 	Undecidable      bool    // an UNDECIDED row that more trials do not decide: Note says why
 
-	judged string // the percentile that both arms are judged by
+	judged string  // the percentile that both arms are judged by
+	left   float64 // of a share: what is good of the baseline's whole, see evidence
+	clean  bool    // of a share: all of both sides is good
 }
 
 // inRuns is the unit of the only row of a cell in which one side has no usable run.
 const inRuns = "runs"
+
+// Share reports whether the metric is a share of the whole: Margin, Detectable and
+// MustDetect are then parts of the whole, 0.01 is one point. Change and its interval stay
+// ratios, see Points.
+func (r Row) Share() bool { return isShare(r.Key) }
 
 // NoRuns reports whether a row counts usable runs, since one side has none; its Note says why.
 func (r Row) NoRuns() bool { return r.Unit == inRuns }
@@ -136,10 +155,15 @@ func (r Row) NoRuns() bool { return r.Unit == inRuns }
 // Compare compares the cells that both arms have. An error says what makes the
 // arms incomparable.
 func Compare(baseline, candidate Arm, t Terms) (*Comparison, error) {
-	if t.Margin < 0 || t.Margin >= 1 || math.IsNaN(t.Margin) {
-		return nil, &diag.Error{
-			Message: fmt.Sprintf("a margin of %g: expected more than 0 and less than 1", t.Margin),
-			Hint:    "0.05 is 5 %",
+	for _, m := range []struct {
+		of    string
+		share float64
+		hint  string
+	}{{"margin", t.Margin, "0.05 is 5 %"}, {"margin of shares", t.ShareMargin, "0.01 is 1 point"}} {
+		if m.share < 0 || m.share >= 1 || math.IsNaN(m.share) {
+			return nil, &diag.Error{
+				Message: fmt.Sprintf("a %s of %g: expected more than 0 and less than 1", m.of, m.share), Hint: m.hint,
+			}
 		}
 	}
 	if err := t.checkMustDetect(); err != nil {
@@ -486,6 +510,8 @@ func (d *duel) unusable(side string, i int) string {
 // marginOf is the margin for a metric.
 func marginOf(k Key, t Terms) float64 {
 	switch {
+	case isShare(k):
+		return cmp.Or(t.ShareMargin, DefaultShareMargin)
 	case t.Margin > 0:
 		return t.Margin
 	case k.Stat == "p95" || k.Stat == "p99" || k.Stat == "p999" || k.Stat == "max":
@@ -494,9 +520,19 @@ func marginOf(k Key, t Terms) float64 {
 	return DefaultMargin
 }
 
+// isShare reports whether a metric is a share of the whole, such as the error rate.
+func isShare(k Key) bool {
+	m, ok := metrics.Lookup(k.Tag)
+	return ok && m.Over == metrics.Share && k.Stat == "avg"
+}
+
 // mustDetect is the change that must be found in a metric: as the margin, three times
-// as much from p95 on, unless the experiment says its own margin.
+// as much from p95 on, unless the experiment says its own margin. Of a share it is so many
+// points: a tenth is ten of them.
 func (t Terms) mustDetect(k Key) float64 {
+	if isShare(k) {
+		return t.MustDetect
+	}
 	return t.MustDetect * marginOf(k, t) / marginOf(Key{}, t)
 }
 
@@ -505,7 +541,7 @@ func (t Terms) checkMustDetect() *diag.Error {
 	if t.MustDetect == 0 {
 		return nil
 	}
-	if margin := marginOf(Key{}, t); !(t.MustDetect > margin && t.MustDetect < 1) {
+	if margin := max(marginOf(Key{}, t), t.ShareMargin); !(t.MustDetect > margin && t.MustDetect < 1) {
 		return &diag.Error{
 			Message: fmt.Sprintf("a change of %s must be detected, and the margin is %s: no change within the margin is ever WORSE",
 				percent(t.MustDetect), percent(margin)),
@@ -525,7 +561,7 @@ func (c *Comparison) together(pairs []*duel) {
 	}
 	for _, k := range pairs[0].primary {
 		var sums []float64
-		whole, least := true, 0.0
+		whole, clean, left, least := true, true, 0.0, 0.0
 		for _, p := range pairs {
 			e := p.evidence(k)
 			whole = whole && !e.signs && len(e.d) > 0 && slices.Contains(p.primary, k) &&
@@ -537,6 +573,7 @@ func (c *Comparison) together(pairs []*duel) {
 				sums = make([]float64, len(e.d))
 			}
 			least += squared(e.least / float64(len(pairs)))
+			clean, left = clean && e.clean, left+p.left(k)/float64(len(pairs))
 			for i, v := range e.d {
 				sums[i] += v / float64(len(pairs))
 			}
@@ -544,6 +581,7 @@ func (c *Comparison) together(pairs []*duel) {
 		if whole {
 			r := pairs[0].describe(k, c.terms)
 			r.Cell, r.Level, r.N, r.Base, r.Candidate = "all cells", 0.95, len(sums), math.NaN(), math.NaN()
+			r.clean, r.left = clean, left
 			r.judge(atLeast(stats.OneSample(sums), math.Sqrt(least)), 0.95)
 			c.Together = append(c.Together, r)
 		}
@@ -568,7 +606,7 @@ func (d *duel) describe(k Key, t Terms) Row {
 		Cell: d.label, Key: k, Header: k.Tag, Window: d.window, Base: nan, Candidate: nan, Change: nan, Low: nan,
 		High: nan, EqualLow: nan, EqualHigh: nan,
 		P: nan, Margin: marginOf(k, t), Outcome: Unclear, Detectable: nan, MustDetect: t.mustDetect(k),
-		judged: d.judged,
+		judged: d.judged, left: d.left(k),
 	}
 	if m, ok := metrics.Lookup(k.Tag); ok {
 		r.Header, r.Unit, r.LargerIsBetter = m.Header, m.Unit, m.LargerIsBetter

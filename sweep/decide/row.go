@@ -20,6 +20,7 @@ type proof struct {
 	signs      bool      // a side is 0 or infinite somewhere: there is no ratio
 	base, cand []float64 // the values, in trials that have one
 	missing    bool
+	clean      bool    // of a share: all of both sides is good, in every trial
 	least      float64 // the smallest standard error that counts of requests allow
 }
 
@@ -38,6 +39,8 @@ func (d *duel) evidence(k Key) proof {
 	p.base, p.cand = each(d.base.Values(k), value), each(d.candidate.Values(k), value)
 	if m.Over == metrics.Share && k.Stat == "avg" {
 		p.least = math.Sqrt(shareVariance(d.base, m, p.base) + shareVariance(d.candidate, m, p.cand))
+		p.clean = !slices.ContainsFunc(present(slices.Concat(p.base, p.cand)),
+			func(v float64) bool { return v != m.Full() })
 	}
 	if d.paired {
 		p.pair(d)
@@ -151,7 +154,7 @@ func (d *duel) row(k Key, t Terms, level float64, primary bool) Row {
 	if !d.paired {
 		diff = stats.Welch(p.a, p.b)
 	}
-	r.N = diff.N
+	r.N, r.clean = diff.N, p.clean
 	r.judge(atLeast(diff, p.least), level)
 	r.bound()
 	return r
@@ -324,16 +327,74 @@ func (r *Row) bySign(p proof, good float64) {
 	}
 }
 
+// left is what is good of the baseline's whole, as a part of it: 0.97 where 3 % are errors.
+// Only a share has it.
+func (d *duel) left(k Key) float64 {
+	m, ok := metrics.Lookup(k.Tag)
+	if e, has := d.base.Get(k); ok && has && isShare(k) {
+		if m.LargerIsBetter {
+			return e.Mean / m.Full()
+		}
+		return 1 - e.Mean/m.Full()
+	}
+	return math.NaN()
+}
+
+// edges are the margin on the harmful side and on the other, as ln(candidate/baseline)
+// without its sign. A share's margin is so many points of the whole, and what is compared
+// is what is good of it: 1 point of 97 % is ln(96/97) and ln(98/97).
+func (r *Row) edges(margin float64) (harm, gain float64) {
+	if !(r.left > 0) {
+		return math.Log1p(margin), math.Log1p(margin)
+	}
+	part := min(margin/r.left, 1-1e-6) // no more than all of it can be lost
+	return -math.Log1p(-part), math.Log1p(part)
+}
+
+// Points is the change of a share with its interval, in parts of the whole, as the metric
+// counts it: +0.03 of errors is three points more. The interval is the one that decided;
+// false where the row is not of a share.
+func (r Row) Points() (point, low, high float64, ok bool) {
+	m, known := metrics.Lookup(r.Key.Tag)
+	left := r.left
+	if !(left > 0) && known { // a row that was read back
+		if left = r.Base / m.Full(); !m.LargerIsBetter {
+			left = 1 - left
+		}
+	}
+	if !r.Share() || !known || math.IsNaN(left) {
+		return 0, 0, 0, false
+	}
+	low, high, _ = r.Shown()
+	if m.LargerIsBetter {
+		return left * r.Change, left * low, left * high, true
+	}
+	return -left * r.Change, -left * high, -left * low, true // fewer errors: more is good
+}
+
+// Clean reports whether all requests of both sides were good, in every trial.
+func (r Row) Clean() bool {
+	m, ok := metrics.Lookup(r.Key.Tag)
+	if !ok || !r.Share() {
+		return false
+	}
+	all := 0.0
+	if m.LargerIsBetter {
+		all = m.Full()
+	}
+	return r.clean || r.Base == all && r.Candidate == all
+}
+
 // judge fills in the interval and the outcome:
 //
 //	WORSE, BETTER  the interval excludes 0 and the point is beyond the margin
 //	EQUIVALENT     else, when the interval at EqualLevel lies within ± the margin (TOST)
 //	UNDECIDED      else
 //
-// all on ln(candidate/baseline), with ln(1+margin) on both sides. Bonferroni's
-// interval and not Holm's: what is printed must not contradict the outcome.
+// all on ln(candidate/baseline), with the margin on both sides. Bonferroni's interval and
+// not Holm's: what is printed must not contradict the outcome.
 func (r *Row) judge(diff stats.Difference, level float64) {
-	edge := math.Log1p(r.Margin)
+	harmEdge, gainEdge := r.edges(r.Margin)
 	r.Change = math.Expm1(diff.Mean)
 	switch {
 	case diff.N == 0:
@@ -350,23 +411,31 @@ func (r *Row) judge(diff stats.Difference, level float64) {
 	good := turned(r.Key)
 	harm := diff
 	harm.Mean *= -good
-	r.Harmless = harm.PBelow(edge) < compareAlpha
-	design := stats.Design{SD: diff.SD, Alpha: 1 - level, Margin: edge}
+	mostHarm, mostGain := harmEdge, gainEdge // of what is equal
+	if r.clean {
+		mostHarm, mostGain = r.edges(max(r.Margin, cleanShareMargin))
+	}
+	r.Harmless = harm.PBelow(mostHarm) < compareAlpha
+	design := stats.Design{SD: diff.SD, Alpha: 1 - level, Margin: harmEdge}
 	if r.Primary {
 		r.Detectable = math.Expm1(design.Detectable(0.8, diff.N))
+		if r.left > 0 {
+			r.Detectable = -r.left * math.Expm1(-math.Log1p(r.Detectable))
+		}
 	}
-	shown, within := low > 0 || high < 0, diff.Equivalent(-edge, edge) < compareAlpha
+	shown, within := low > 0 || high < 0, harm.Equivalent(-mostGain, mostHarm) < compareAlpha
 	switch {
-	case shown && harm.Mean > edge:
+	case shown && harm.Mean > harmEdge:
 		r.Outcome = Worse
-	case shown && -harm.Mean > edge:
+	case shown && -harm.Mean > gainEdge:
 		r.Outcome = Better
 	case within:
 		r.Outcome = Equivalent
 	case r.Primary:
 		r.Trials = trialsBetween(diff.SD, diff.DF, diff.N, func(sd float64) (int, bool) {
-			return stats.Design{SD: sd, Alpha: 1 - EqualLevel}.EquivalenceTrials(edge, 0.8)
+			return stats.Design{SD: sd, Alpha: 1 - EqualLevel}.EquivalenceTrials(min(mostHarm, mostGain), 0.8)
 		})
 	}
-	r.BeyondMargin = low > edge || high < -edge
+	harmLow, harmHigh := min(-good*low, -good*high), max(-good*low, -good*high)
+	r.BeyondMargin = harmLow > harmEdge || harmHigh < -gainEdge
 }

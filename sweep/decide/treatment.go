@@ -66,12 +66,21 @@ func compareTerms(p *sweep.Plan, tags []string) (Terms, *diag.Error) {
 		return Terms{}, nil
 	}
 	t := Terms{Undecided: said.Undecided, Paired: true, Invalid: p.Experiment.AllowInvalid}
-	if said.Margin != nil {
-		t.Margin = *said.Margin
-		if !(t.Margin > 0 && t.Margin < 1) || math.IsNaN(t.Margin) {
+	for _, m := range []struct {
+		name     string
+		said, to *float64
+		hint     string
+	}{
+		{"margin", said.Margin, &t.Margin, "0.05 is 5 %"},
+		{"share_margin", said.ShareMargin, &t.ShareMargin, "0.01 is 1 point"},
+	} {
+		if m.said == nil {
+			continue
+		}
+		if *m.to = *m.said; !(*m.to > 0 && *m.to < 1) || math.IsNaN(*m.to) {
 			return t, &diag.Error{
-				Path:    "compare.margin",
-				Message: fmt.Sprintf("%g: expected more than 0 and less than 1", t.Margin), Hint: "0.05 is 5 %",
+				Path:    "compare." + m.name,
+				Message: fmt.Sprintf("%g: expected more than 0 and less than 1", *m.to), Hint: m.hint,
 			}
 		}
 	}

@@ -88,6 +88,8 @@ type Change struct {
 	Points           bool // it is one of a share: 0.05 are 5 percentage points
 	Decided          bool // whether it is better or worse was decided elsewhere
 	Better, Worse    bool
+	Same             bool   // equal, as it was decided
+	Within           string // what is said of those that are equal, as it was decided: "equal within 1 point"
 	Hollow           bool
 	Title            string
 }
@@ -168,7 +170,12 @@ func (c *Change) Ink() draw.Ink {
 }
 
 // Equal reports whether the change is shown to be within the margin.
-func (c *Change) Equal() bool { return c.Low >= -c.Margin && c.High <= c.Margin }
+func (c *Change) Equal() bool {
+	if c.Decided {
+		return c.Same
+	}
+	return c.Low >= -c.Margin && c.High <= c.Margin
+}
 
 // baseline names what is compared with, where it is one thing.
 func baseline(pairs []pair, treatment string) string {

@@ -149,7 +149,14 @@ func (p *Page) changed(list []chart.Change) {
 				of = " in " + words.Whole(better+worse) + " of " + words.Count(n-i, "workload")
 			}
 			switch {
-			case equal == n-i && found > 0: // as the sentence of the comparison says it
+			case equal == n-i && list[i].Decided: // as the sentence of the comparison says it
+				t.Note = list[i].Within
+				for k := range list[i:n] {
+					if c := &list[i+k]; c.Low > 0 || c.High < 0 {
+						t.Note = c.Within
+					}
+				}
+			case equal == n-i && found > 0:
 				t.Note = fmt.Sprintf("changed, within the margin of %.2g %%", 100*list[i].Margin)
 			case equal == n-i:
 				t.Note = fmt.Sprintf("equal within %.2g %%", 100*list[i].Margin)

@@ -196,8 +196,9 @@ func drawn(d *chart.Data, c report.Comparison) {
 			Metric: cmp.Or(metrics.Series(r.Key.Tag, r.Key.Stat), r.Header), Name: words.Line(name),
 			Value: change, Low: low, High: high, Margin: r.Margin, Points: unit == " points",
 			LargerIsBetter: r.LargerIsBetter, Decided: true, Better: r.Outcome == decide.Better,
-			Worse: r.Outcome == decide.Worse, Hollow: r.Few(),
-			Title: fmt.Sprintf(", %.3g %% interval: %s", 100*level, r.Outcome),
+			Worse: r.Outcome == decide.Worse, Hollow: r.Few(), Same: r.Outcome == decide.Equivalent,
+			Within: report.WithinMargin([]decide.Row{r}),
+			Title:  fmt.Sprintf(", %.3g %% interval: %s", 100*level, r.Outcome),
 		}
 		d.Decided = append(d.Decided, x)
 	}

@@ -1,0 +1,172 @@
+package decide_test
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/seed"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+var (
+	errorKey = decide.Key{Tag: "error_rate", Stat: "avg"}
+	goodKey  = decide.Key{Tag: "good_request_fraction", Stat: "avg"}
+)
+
+// failing is an arm whose trials have so many requests, of which so many failed.
+func failing(name string, requests int, failed ...int) decide.Arm {
+	a := arm(name, wobbledBy(40, len(failed)), wobbledBy(400, len(failed)))
+	for i, n := range failed {
+		o := &a.Cells[0].Runs[i]
+		o.OK, o.Failed, o.Sent = int64(requests-n), int64(n), int64(requests)
+		stats := o.Summaries[0].Stats
+		for j := range stats {
+			switch stats[j].Tag {
+			case "error_rate":
+				stats[j].Avg = float64(n) / float64(requests)
+			case "completed_request_count":
+				stats[j].Avg = float64(requests)
+			}
+		}
+	}
+	return a
+}
+
+func wobbledBy(v float64, n int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = v * wobble[i%len(wobble)]
+	}
+	return out
+}
+
+func errorsOf(t *testing.T, a, b decide.Arm, terms decide.Terms) (decide.Row, *decide.Comparison) {
+	t.Helper()
+	c, err := decide.Compare(a, b, terms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return find(t, c, errorKey), c
+}
+
+// Three points of errors more are a regression, whatever the margin of times is; a tenth of
+// a point is not, and neither is what an experiment calls too little to count.
+func TestErrorsHaveAMarginOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	none := failing("a", 1000, 0, 0, 0, 0, 0)
+	for _, c := range []struct {
+		what  string
+		b     decide.Arm
+		terms decide.Terms
+		want  decide.Verdict
+		exit  diag.Code
+	}{
+		{"3 points", failing("b", 1000, 32, 35, 29, 33, 31), decide.Terms{Paired: true}, decide.Worse, diag.Missed},
+		{"3 points, not paired", failing("b", 1000, 32, 35, 29, 33, 31), decide.Terms{}, decide.Worse, diag.Missed},
+		{"3 points, a wide margin of times", failing("b", 1000, 32, 35, 29, 33, 31), decide.Terms{Paired: true, Margin: .2}, decide.Worse, diag.Missed},
+		{"3 points, of which 5 do not count", failing("b", 1000, 32, 35, 29, 33, 31), decide.Terms{Paired: true, ShareMargin: .05}, decide.Equivalent, diag.OK},
+		{"a tenth of a point", failing("b", 1000, 1, 0, 2, 1, 1), decide.Terms{Paired: true}, decide.Equivalent, diag.OK},
+		{"a tenth of a point, where it counts", failing("b", 40_000, 51, 47, 49, 50, 53), decide.Terms{Paired: true, ShareMargin: .0005}, decide.Worse, diag.Missed},
+		{"none of 59 a side", failing("b", 1000, 0, 0, 0, 0, 0), decide.Terms{Paired: true}, decide.Equivalent, diag.OK},
+		{"one in few", failing("b", 40, 1, 0, 0, 0, 0), decide.Terms{Paired: true}, decide.Unclear, diag.Invalid},
+	} {
+		r, whole := errorsOf(t, none, c.b, c.terms)
+		if r.Outcome != c.want || whole.Exit() != c.exit {
+			t.Errorf("%s: %s with exit %d, want %s with %d: %+v", c.what, r.Outcome, whole.Exit(), c.want, c.exit, r)
+		}
+	}
+	r, _ := errorsOf(t, none, failing("b", 1000, 32, 35, 29, 33, 31), decide.Terms{Paired: true})
+	if point, low, high, ok := r.Points(); !ok || math.Abs(point-.032) > 1e-4 || low < .02 || high > .045 {
+		t.Errorf("%.4f [%.4f, %.4f] points, %t; want about 0.032", point, low, high, ok)
+	}
+	if r.Detectable < .01 || r.Detectable > .03 {
+		t.Errorf("finds %.4f; want 1 to 3 points", r.Detectable)
+	}
+}
+
+// Where nothing failed on either side there is nothing to tell apart: few requests are
+// enough to call that equal, and too few are not.
+func TestNoErrorsAreEqualAsObserved(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		requests int
+		want     decide.Verdict
+	}{{12, decide.Unclear}, {40, decide.Equivalent}, {1000, decide.Equivalent}} {
+		r, _ := errorsOf(t, failing("a", c.requests, 0, 0, 0, 0, 0), failing("b", c.requests, 0, 0, 0, 0, 0),
+			decide.Terms{Paired: true})
+		if r.Outcome != c.want || !r.Clean() || r.Margin != decide.DefaultShareMargin {
+			t.Errorf("five trials of %d: %s, clean %t; want %s", c.requests, r.Outcome, r.Clean(), c.want)
+		}
+	}
+}
+
+// errorPlans is how many plans TestErrorsBySimulation draws of each kind.
+var errorPlans = flag.Int("error-plans", 150, "draw so many plans")
+
+// drawnErrors counts the outcomes of n plans of five trials whose requests fail with these
+// chances, which spread from trial to trial by a factor.
+func drawnErrors(t *testing.T, n, requests int, a, b, spread float64, paired bool) map[decide.Verdict]int {
+	t.Helper()
+	rng := seed.Stream(int64(requests), fmt.Sprint("errors", a, b, spread, paired))
+	told := map[decide.Verdict]int{}
+	fails := func(p float64) (failed []int) {
+		for range 5 {
+			p := p * math.Exp(spread*rng.NormFloat64()-spread*spread/2)
+			k := 0
+			for range requests {
+				if rng.Float64() < p {
+					k++
+				}
+			}
+			failed = append(failed, k)
+		}
+		return failed
+	}
+	for range n {
+		r, _ := errorsOf(t, failing("a", requests, fails(a)...), failing("b", requests, fails(b)...),
+			decide.Terms{Paired: paired, Primary: []decide.Key{errorKey}, Candidates: 5})
+		told[r.Outcome]++
+	}
+	return told
+}
+
+// How often the errors of one system are told apart from themselves, and how often a rise is
+// found, or called equal: drawn trials, at the level of five primary metrics.
+//
+// Counted with 4,000 plans each: see docs/simulations.md.
+func TestErrorsBySimulation(t *testing.T) {
+	t.Parallel()
+	n := *errorPlans
+	// so many of 100 plans: one system is told apart in 1, and twice that is chance at this number
+	for _, c := range []struct {
+		requests       int
+		a, b, spread   float64
+		worse, better  int // at most; −1 for any number
+		equal, atLeast int // EQUIVALENT at most, and WORSE at least; −1 for any number
+		what           string
+	}{
+		{requests: 200, a: 0.005, b: 0.005, worse: 3, better: 3, equal: -1, what: "the same, half a point"},
+		{requests: 200, a: 0.03, b: 0.03, worse: 3, better: 3, equal: -1, what: "the same, three points"},
+		{requests: 200, a: 0.2, b: 0.2, worse: 3, better: 3, equal: -1, what: "the same, twenty points"},
+		{requests: 1000, a: 0.03, b: 0.03, spread: 0.5, worse: 3, better: 3, equal: -1, what: "the same, trials differ"},
+		{requests: 1000, a: 0.001, b: 0.001, worse: 0, better: 0, equal: -1, what: "the same, a tenth of a point"},
+		{requests: 1000, a: 0, b: 0.032, worse: -1, equal: 0, atLeast: 95, what: "3.2 points more than none"},
+		{requests: 1000, a: 0.01, b: 0.04, worse: -1, equal: 0, atLeast: 95, what: "3 points more than 1 %"},
+		{requests: 1000, a: 0.02, b: 0.03, worse: -1, equal: 5, what: "a point more: the margin itself"},
+		{requests: 1000, a: 0, b: 0.02, spread: 0.3, worse: -1, equal: 0, atLeast: 75, what: "2 points more than none, trials differ"},
+	} {
+		for _, paired := range []bool{true, false} {
+			told := drawnErrors(t, n, c.requests, c.a, c.b, c.spread, paired)
+			t.Logf("%s, %d requests, paired %t: %v of %d", c.what, c.requests, paired, told, n)
+			worse, better, equal := told[decide.Worse], told[decide.Better], told[decide.Equivalent]
+			in := func(percent int) int { return percent * n / 100 }
+			if c.worse >= 0 && worse > in(c.worse) || better > in(c.better) || c.equal >= 0 && equal > in(c.equal) ||
+				worse < in(c.atLeast) {
+				t.Errorf("%s, paired %t: %v of %d", c.what, paired, told, n)
+			}
+		}
+	}
+}
