@@ -77,6 +77,16 @@ var kinds = []struct {
 		return drawnServer{"not_bound", fmt.Sprintf("batch=256&prefill=1us&kv_blocks=100000&front=%.0fus",
 			1e3*drawnStep*drawnOSL/load/(4+6*u)), load}
 	}},
+	{"a power limit at 70 to 90 % of what the GPUs take at the load", func(u float64) drawnServer {
+		const load, most = 24, 700
+		return drawnServer{"power_capped", fmt.Sprintf("batch=%d&prefill=1us&kv_blocks=100000&gpus=2&power_cap=%.0f",
+			load, most*(0.7+0.2*u)), load}
+	}},
+	{"none, a power limit at 105 to 140 % of what the GPUs take at the load", func(u float64) drawnServer {
+		const load, most = 24, 700
+		return drawnServer{"not_bound", fmt.Sprintf("batch=%d&prefill=1us&kv_blocks=100000&gpus=2&power_cap=%.0f",
+			load, most*(1.05+0.35*u)), load}
+	}},
 }
 
 // The finding at the highest load is the dial that was turned, or it is not known; another

@@ -23,6 +23,7 @@ type scenario struct {
 	more   string
 	want   []string // by load: the finding
 	says   []string // parts of the sentence for all
+	near   string   // the rule that nearly holds; "" where one does
 }
 
 func (s scenario) text() string {
@@ -44,87 +45,121 @@ allow_invalid: true
 %s`, s.server, s.isl, s.spread, s.osl, phase, axis, loads, s.more)
 }
 
+// scenarios are servers that make a rule true, and ones that nearly do.
+var scenarios = []scenario{
+	{
+		name: "16 slots", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000", loads: []int{1, 8, 32, 64},
+		isl: 64, osl: 16, n: 300,
+		want: []string{"not_bound", "not_bound", "admission", "admission"}, says: []string{
+			"Requests wait for a slot from concurrency 32 on (at most 16 ran at once); below that throughput grows with the load",
+		},
+	},
+	{
+		name: "as many slots as requests", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000",
+		loads: []int{1, 8, 16}, isl: 64, osl: 16, n: 250,
+		want: []string{"not_bound", "not_bound", "not_bound"}, near: "admission",
+		says: []string{"up to concurrency 16, the highest that was measured"},
+	},
+	{
+		name: "slots of a server that does not tell its KV cache", server: "step=10ms&batch=16&prefill=2us",
+		loads: []int{8, 32}, isl: 64, osl: 16, n: 250,
+		want: []string{"not_known", "queue"}, near: "not_bound",
+		says: []string{"at concurrency 32, the highest that was measured ("},
+	},
+	{
+		name: "a KV cache that is full", server: "step=5ms&batch=64&prefill=2us&kv_blocks=160",
+		loads: []int{1, 8, 32}, isl: 64, osl: 64, n: 250,
+		want: []string{"not_bound", "not_bound", "kv_cache"},
+		says: []string{"The KV cache is full at concurrency 32, the highest that was measured; below that throughput"},
+	},
+	{
+		name: "a KV cache that is nearly full", server: "step=5ms&batch=64&prefill=2us&kv_blocks=160",
+		loads: []int{1, 8, 16}, isl: 64, osl: 64, n: 250,
+		want: []string{"not_bound", "not_bound", "not_bound"}, near: "kv_cache",
+	},
+	{
+		name: "prompts take the time", server: "step=2ms&batch=64&prefill=100us", loads: []int{1, 8, 32}, isl: 512,
+		osl: 8, n: 250,
+		want: []string{"prefill", "prefill", "prefill"},
+		says: []string{"from concurrency 1 (", " of it) to concurrency 32 (", " of it), at every load that was measured"},
+	},
+	{
+		name: "prompts take a third of the time", server: "step=10ms&batch=64&prefill=40us",
+		loads: []int{1, 4, 8}, isl: 512, osl: 32, n: 250,
+		want: []string{"not_bound", "not_bound", "not_known"}, near: "prefill",
+	},
+	{
+		name: "tokens take the time", server: "step=2ms&seq=2ms&batch=64&prefill=1us",
+		loads: []int{1, 8, 32}, isl: 64, osl: 32, n: 250,
+		want: []string{"not_known", "decode", "decode"},
+		says: []string{"from concurrency 8 (", " each) to concurrency 32 (", " each); what the limit is below that is not known"},
+	},
+	{
+		name: "tokens take a little longer with more requests", server: "step=20ms&seq=100us&batch=64&prefill=1us",
+		loads: []int{1, 8, 32}, isl: 64, osl: 16, n: 400,
+		want: []string{"not_bound", "not_bound", "not_bound"}, near: "decode",
+	},
+	{
+		name: "a front end that takes one request at a time", server: "step=2ms&batch=64&prefill=1us&front=20ms",
+		loads: []int{1, 8, 32}, isl: 64, osl: 16, n: 250,
+		want: []string{"front_end", "front_end", "front_end"},
+	},
+	{
+		name: "a front end that is fast enough", server: "step=10ms&batch=64&prefill=1us&front=500us",
+		loads: []int{1, 4, 8}, isl: 64, osl: 16, n: 400,
+		want: []string{"not_bound", "not_bound", "not_bound"}, near: "front_end",
+	},
+	{
+		name:   "an open loop that the server keeps up with",
+		server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000", open: true, loads: []int{20}, isl: 64, osl: 16,
+		n:    400,
+		want: []string{"not_bound"}, near: "overloaded", says: []string{"The server keeps up with 20 requests/s, and requests wait"},
+	},
+	{
+		name:   "an open loop that it does not keep up with",
+		server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000", open: true, loads: []int{20, 200}, isl: 64,
+		osl: 16, n: 600,
+		want: []string{"not_bound", "admission"},
+		says: []string{"at rate 200, the highest that was measured (at most 16 ran at once); below that the server keeps up"},
+	},
+	{
+		name: "GPUs at their power limit", server: "step=10ms&batch=8&prefill=1us&kv_blocks=100000&gpus=2&power_cap=550",
+		loads: []int{1, 4, 8}, isl: 64, osl: 16, n: 250,
+		want: []string{"not_bound", "not_bound", "power_capped"},
+		says: []string{"A power or heat limit holds a GPU's clocks down at concurrency 8, the highest that was measured ("},
+	},
+	{
+		name: "GPUs that nearly reach their power limit", server: "step=10ms&batch=10&prefill=1us&kv_blocks=100000&gpus=2&power_cap=640",
+		loads: []int{1, 4, 8}, isl: 64, osl: 16, n: 250,
+		want: []string{"not_bound", "not_bound", "not_bound"}, near: "power_capped",
+	},
+	{
+		name: "a prefix cache that is warm from the second trial on", server: "step=5ms&batch=64&prefill=50us&cache=100000",
+		loads: []int{8}, isl: 128, osl: 16, n: 200, more: "multi_run: {num_runs: 2, seeds: fixed}\n",
+		want: []string{"cache_changed"}, says: []string{"The prefix cache did not help all trials alike"},
+	},
+	{
+		name: "a prefix cache, and prompts that no trial repeats", server: "step=5ms&batch=64&prefill=50us&cache=100000",
+		loads: []int{8}, isl: 128, osl: 16, n: 200, more: "multi_run: {num_runs: 2, seeds: blocks}\n",
+		want: []string{"not_known"}, near: "cache_changed",
+	},
+	{
+		name: "a server that becomes slower", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000&drift=0.01",
+		loads: []int{8}, isl: 64, osl: 16, n: 250, more: "multi_run: {num_runs: 6}\n",
+		want: []string{"drift"},
+	},
+	{
+		name: "a server that does not change", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000&jitter=0.1",
+		loads: []int{8}, isl: 64, osl: 16, n: 250, more: "multi_run: {num_runs: 6}\n",
+		want: []string{"not_known"}, near: "drift",
+	},
+}
+
 // Each rule says the right thing of a server that makes it true, and of one that nearly
 // does.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	for _, s := range []scenario{
-		{
-			name: "16 slots", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000", loads: []int{1, 8, 32, 64},
-			isl: 64, osl: 16, n: 300,
-			want: []string{"not_bound", "not_bound", "admission", "admission"}, says: []string{
-				"Requests wait for a slot from concurrency 32 on (at most 16 ran at once); below that throughput grows with the load",
-			},
-		},
-		{
-			name: "as many slots as requests", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000",
-			loads: []int{1, 8, 16}, isl: 64, osl: 16, n: 250,
-			want: []string{"not_bound", "not_bound", "not_bound"},
-			says: []string{"up to concurrency 16, the highest that was measured"},
-		},
-		{
-			name: "slots of a server that does not tell its KV cache", server: "step=10ms&batch=16&prefill=2us",
-			loads: []int{8, 32}, isl: 64, osl: 16, n: 250,
-			want: []string{"not_known", "queue"},
-			says: []string{"at concurrency 32, the highest that was measured ("},
-		},
-		{
-			name: "a KV cache that is full", server: "step=5ms&batch=64&prefill=2us&kv_blocks=160",
-			loads: []int{1, 8, 32}, isl: 64, osl: 64, n: 250,
-			want: []string{"not_bound", "not_bound", "kv_cache"},
-			says: []string{"The KV cache is full at concurrency 32, the highest that was measured; below that throughput"},
-		},
-		{
-			name: "a KV cache that is nearly full", server: "step=5ms&batch=64&prefill=2us&kv_blocks=160",
-			loads: []int{1, 8, 16}, isl: 64, osl: 64, n: 250,
-			want: []string{"not_bound", "not_bound", "not_bound"},
-		},
-		{
-			name: "prompts take the time", server: "step=2ms&batch=64&prefill=100us", loads: []int{1, 8, 32}, isl: 512,
-			osl: 8, n: 250,
-			want: []string{"prefill", "prefill", "prefill"},
-			says: []string{"from concurrency 1 (", " of it) to concurrency 32 (", " of it), at every load that was measured"},
-		},
-		{
-			name: "prompts take a third of the time", server: "step=10ms&batch=64&prefill=40us",
-			loads: []int{1, 4, 8}, isl: 512, osl: 32, n: 250,
-			want: []string{"not_bound", "not_bound", "not_known"},
-		},
-		{
-			name: "tokens take the time", server: "step=2ms&seq=2ms&batch=64&prefill=1us",
-			loads: []int{1, 8, 32}, isl: 64, osl: 32, n: 250,
-			want: []string{"not_known", "decode", "decode"},
-			says: []string{"from concurrency 8 (", " each) to concurrency 32 (", " each); what the limit is below that is not known"},
-		},
-		{
-			name: "tokens take a little longer with more requests", server: "step=20ms&seq=100us&batch=64&prefill=1us",
-			loads: []int{1, 8, 32}, isl: 64, osl: 16, n: 400,
-			want: []string{"not_bound", "not_bound", "not_bound"},
-		},
-		{
-			name: "a front end that takes one request at a time", server: "step=2ms&batch=64&prefill=1us&front=20ms",
-			loads: []int{1, 8, 32}, isl: 64, osl: 16, n: 250,
-			want: []string{"front_end", "front_end", "front_end"},
-		},
-		{
-			name: "a front end that is fast enough", server: "step=10ms&batch=64&prefill=1us&front=500us",
-			loads: []int{1, 4, 8}, isl: 64, osl: 16, n: 400,
-			want: []string{"not_bound", "not_bound", "not_bound"},
-		},
-		{
-			name:   "an open loop that the server keeps up with",
-			server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000", open: true, loads: []int{20}, isl: 64, osl: 16,
-			n:    400,
-			want: []string{"not_bound"}, says: []string{"The server keeps up with 20 requests/s, and requests wait"},
-		},
-		{
-			name:   "an open loop that it does not keep up with",
-			server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000", open: true, loads: []int{20, 200}, isl: 64,
-			osl: 16, n: 600,
-			want: []string{"not_bound", "admission"},
-			says: []string{"at rate 200, the highest that was measured (at most 16 ran at once); below that the server keeps up"},
-		},
-	} {
+	for _, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			r := s.run(t)

@@ -39,7 +39,12 @@ func NewVirtual(cfg Config, now func() int64) (*Virtual, error) {
 func (s *Virtual) Slow(factor float64) { s.server.factor.Store(math.Float64bits(factor)) }
 
 // Page is what a GET of a page of metrics gives now, nil where there is none.
-func (s *Virtual) Page(path string) []byte { return s.server.exposition(path) }
+func (s *Virtual) Page(path string) []byte {
+	if b := s.server.exposition(path); b != nil {
+		return b
+	}
+	return s.server.gpuPage(path)
+}
 
 // Visit is one request to a virtual server.
 type Visit struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/runner/onerun"
 	"aiperf.dev/aiperf/sinks"
@@ -46,29 +47,36 @@ func (w *world) scrape() {
 	w.after(int64(telemetry.Interval), w.scrape)
 }
 
-// look reads every server's page: all of its values, of which no series tells only what
-// has changed.
+// look reads every server's pages, its own and that of its GPUs: all of their values, of which
+// no series tells only what has changed.
 func (w *world) look() {
-	for i, name := range w.plan.names {
-		text := w.plan.servers[w.plan.names[i]].Page("/metrics")
+	for _, name := range w.plan.names {
+		server := w.plan.servers[name]
+		text := server.Page("/metrics")
 		if w.plan.Garble != nil {
 			text = w.plan.Garble(text)
 		}
-		page, err := telemetry.Parse(text)
-		if err != nil {
-			continue // it has none
-		}
-		sample := func(metric, labels, kind string, v float64) {
-			w.plan.tell(telemetry.Sample{
-				At: w.now, Source: name, Collector: "server", Metric: metric, Labels: labels,
-				Kind: kind, Value: v,
-			})
-		}
-		for _, f := range page.Families {
-			for _, v := range f.Values {
-				sample(f.Name, v.Labels, v.Kind, v.V)
-			}
-		}
-		sample(telemetry.Up, "", telemetry.Gauge, 1)
+		w.keep(name, "server", text)
+		w.keep(name+mockserver.GPUPath, telemetry.DCGM, server.Page(mockserver.GPUPath))
 	}
+}
+
+// keep tells what a page says, if it is one.
+func (w *world) keep(source, collector string, text []byte) {
+	page, err := telemetry.Parse(text)
+	if err != nil {
+		return
+	}
+	sample := func(metric, labels, kind string, v float64) {
+		w.plan.tell(telemetry.Sample{
+			At: w.now, Source: source, Collector: collector, Metric: metric, Labels: labels,
+			Kind: kind, Value: v,
+		})
+	}
+	for _, f := range page.Families {
+		for _, v := range f.Values {
+			sample(f.Name, v.Labels, v.Kind, v.V)
+		}
+	}
+	sample(telemetry.Up, "", telemetry.Gauge, 1)
 }
