@@ -83,9 +83,9 @@ var kinds = []struct {
 			load, most*(0.7+0.2*u)), load}
 	}},
 	{"none, a power limit at 105 to 140 % of what the GPUs take at the load", func(u float64) drawnServer {
-		const load, most = 24, 700
+		const load, half = 24, 385 // watts, of 70 without and 700 with all slots in use
 		return drawnServer{"not_bound", fmt.Sprintf("batch=%d&prefill=1us&kv_blocks=100000&gpus=2&power_cap=%.0f",
-			load, most*(1.05+0.35*u)), load}
+			2*load, half*(1.05+0.35*u)), load}
 	}},
 }
 
