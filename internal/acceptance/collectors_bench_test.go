@@ -53,12 +53,12 @@ func BenchmarkCollectors(b *testing.B) {
 		on, off = append(on, a), append(off, z)
 		more = append(more, arm{a.late - z.late, a.cpu - z.cpu, a.mb - z.mb})
 	}
-	late := func(x arm) float64 { return x.late }
+	late, cpu := func(x arm) float64 { return x.late }, func(x arm) float64 { return x.cpu }
 	b.ReportMetric(middle(on, late), "late-p99-on-µs")
 	b.ReportMetric(middle(off, late), "late-p99-off-µs")
 	b.ReportMetric(middle(more, late), "late-p99-more-µs")
-	b.ReportMetric(100*middle(more, func(x arm) float64 { return x.cpu })/collecting.Seconds(), "%core-more")
-	b.ReportMetric(middle(on, func(x arm) float64 { return x.cpu })/middle(off, func(x arm) float64 { return x.cpu }), "cpu-on/off")
+	b.ReportMetric(100*middle(more, cpu)/collecting.Seconds(), "%core-more")
+	b.ReportMetric(middle(on, cpu)/middle(off, cpu), "cpu-on/off")
 	b.ReportMetric(middle(more, func(x arm) float64 { return x.mb }), "peak-MB-more")
 }
 
