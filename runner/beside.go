@@ -6,7 +6,7 @@ import (
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
-// beside are the figures of a run that gates may name and no request tells: the rows of
+// beside are the figures of a run that gates may name and no single request tells: the rows of
 // its table, of several pages of metrics the worst.
 func beside(rep *RunReport, summaries []metrics.Summary) decide.Beside {
 	out := decide.Beside{}
@@ -18,6 +18,7 @@ func beside(rep *RunReport, summaries []metrics.Summary) decide.Beside {
 		}
 	}
 	add(serverMetrics(sinks.Place{}, rep.servers))
+	add(pluginMetrics(sinks.Place{}, rep.Told))
 	for i := range summaries {
 		add(energyMetrics(sinks.Place{}, &summaries[i], rep.energy))
 	}

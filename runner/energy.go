@@ -18,15 +18,11 @@ type windowEnergy struct {
 
 // energies are those of the run's windows in which a GPU was read.
 func energies(rep *RunReport, all *telemetry.Energies) (out []windowEnergy) {
-	add := func(window string, start, end int64, ok bool) {
-		if e := all.Window(start, end); ok && e.GPUs > 0 {
-			out = append(out, windowEnergy{window, float64(end-start) / 1e9, e})
+	for _, w := range windowsOf(rep) {
+		if e := all.Window(w.start, w.end); e.GPUs > 0 {
+			out = append(out, windowEnergy{w.name, float64(w.end-w.start) / 1e9, e})
 		}
 	}
-	start, end, ok := rep.window()
-	add("full", start, end, ok)
-	start, end, ok = rep.steady()
-	add("steady", start, end, ok)
 	return out
 }
 

@@ -68,6 +68,9 @@ type RunReport struct {
 	// who watch; the tables have all.
 	Figures map[string]float64 `json:"figures,omitempty"`
 
+	// Told are the figures that plug-ins made of the requests.
+	Told []ToldFigure `json:"plugin_metrics,omitempty"`
+
 	talks  bool  // its conversations have several turns, or start others
 	system int64 // tokens of the system prompt that was asked for
 

@@ -44,6 +44,7 @@ func (r *runner) tables() sinks.TablesInput {
 			continue
 		}
 		in.Metrics = append(in.Metrics, serverMetrics(place(o.Run), rep.servers)...)
+		in.Metrics = append(in.Metrics, pluginMetrics(place(o.Run), rep.Told)...)
 		for i := range o.Summaries {
 			in.Metrics = append(in.Metrics, runMetrics(place(o.Run), &o.Summaries[i], o.Taints,
 				sweep.Planned(o.Run.Cell.Resolved.Benchmark.Phases))...)
@@ -62,6 +63,9 @@ func (r *runner) tables() sinks.TablesInput {
 		for _, p := range c.Parts {
 			in.Metrics = append(in.Metrics, cellPart(c, p)...)
 		}
+	}
+	for i := range in.Metrics {
+		in.Metrics[i].Better = betterOf(in.Metrics[i].Metric)
 	}
 	in.Checks = append(in.Checks, checkRows(sinks.Place{Cell: sinks.All, Trial: sinks.All}, "plan",
 		r.result.PlanFindings)...)
@@ -356,6 +360,13 @@ func checkRows(at sinks.Place, level string, found []verdict.Finding) []sinks.Ch
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+func betterOf(tag string) string {
+	if decide.LargerIsBetter(tag) {
+		return "higher"
+	}
+	return "lower"
 }
 
 func yes(b bool) int64 {

@@ -546,6 +546,7 @@ func (r *runner) perform(
 	if err != nil {
 		return nil, nil, &onerun.LostError{Err: err}
 	}
+	r.askPlugins(hard, run, report)
 	r.judge(report, read)
 	o := outcome(run, report, read)
 	o.Records = read.evidence.Journaled

@@ -48,11 +48,8 @@ func (r *runner) readServers(run sweep.Run, rep *RunReport) error {
 		rep.network = &st
 	}
 	rep.energy = energies(rep, &gpus)
-	if start, end, ok := rep.window(); ok {
-		rep.servers = append(rep.servers, serverFigures{"full", all.Window(start, end)})
-	}
-	if start, end, ok := rep.steady(); ok {
-		rep.servers = append(rep.servers, serverFigures{"steady", all.Window(start, end)})
+	for _, w := range windowsOf(rep) {
+		rep.servers = append(rep.servers, serverFigures{w.name, all.Window(w.start, w.end)})
 	}
 	return nil
 }

@@ -216,7 +216,7 @@ var effects = []effect{
 	{in: "benchmark.phases.*.cancellation", settings: "rate"},
 	{in: "benchmark.phases.*.cancellation", settings: "delay", needs: cancelling},
 
-	{in: "benchmark.artifacts", settings: "dir aiperf exporters prefix summary records raw show_trace_timing slice_duration export_outputs_json auto_plot"},
+	{in: "benchmark.artifacts", settings: "dir aiperf exporters metrics prefix summary records raw show_trace_timing slice_duration export_outputs_json auto_plot"},
 	{in: "benchmark.artifacts", settings: "trace", needs: recordFile},
 	{in: "benchmark.artifacts", settings: "plot_required", needs: plotted},
 

@@ -461,6 +461,7 @@ type Synthesis struct {
 // Artifacts says where results go and in which detail.
 type Artifacts struct {
 	Exporters []string `json:"exporters,omitempty"` // folders of programs that are given the results
+	Metrics   []string `json:"metrics,omitempty"`   // folders of programs that make metrics of requests
 	Dir       string   `json:"dir"`
 	AIPerf    *bool    `json:"aiperf,omitempty"` // its files are written; nil: the command decides
 	Prefix    string   `json:"prefix,omitempty"`

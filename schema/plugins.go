@@ -26,6 +26,9 @@ func (b *Benchmark) Plugins() (out []Plugin) {
 	if a := b.Accuracy; a != nil {
 		add("benchmark.accuracy.plugin", "grader", a.Plugin)
 	}
+	for i, folder := range b.Artifacts.Metrics {
+		add("benchmark.artifacts.metrics."+strconv.Itoa(i), "metric", folder)
+	}
 	for i, folder := range b.Artifacts.Exporters {
 		add("benchmark.artifacts.exporters."+strconv.Itoa(i), "exporter", folder)
 	}

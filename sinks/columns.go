@@ -329,10 +329,11 @@ func metricColumns() []column[MetricRow] {
 			func(m *m) *float64 { return &m.NEff }).again(),
 		maybe("certified", "true when the plan has, and the run gave, requests enough for the percentile, as screens call it certain; of a mean, when no value is more than a tenth of the sum",
 			func(m *m) *int64 { return &m.Certified }),
-		word("method", "linear: a percentile as numpy computes it; over trials log_t: the geometric mean with Student's interval of the logarithms; t: the mean with Student's interval; korn_graubard: a pooled share; garwood: a mean count; bounds: trials of the same value, which shared reads leave open; of a server's figure time_weighted: a gauge; increase: what a counter grew by from the last look before the span to the first after it; bucket_edges: a histogram, whose percentiles are AIPerf's estimates and lie from ci_low to ci_high for certain; of the energy of GPUs counter, or trapezoid where a GPU has none",
+		word("method", "linear: a percentile as numpy computes it; over trials log_t: the geometric mean with Student's interval of the logarithms; t: the mean with Student's interval; korn_graubard: a pooled share; garwood: a mean count; bounds: trials of the same value, which shared reads leave open; of a server's figure time_weighted: a gauge; increase: what a counter grew by from the last look before the span to the first after it; bucket_edges: a histogram, whose percentiles are AIPerf's estimates and lie from ci_low to ci_high for certain; of the energy of GPUs counter, or trapezoid where a GPU has none; of a plug-in's metric plugin",
 			func(m *m) *string { return &m.Method }),
 		word("taint", "the check that touches the number and how badly: \"coalesced: doubtful\", \"turnaround: invalid\" (such a number is in no estimate), of a cell \"turnaround: invalid in 2 of 5 trials\"; empty where none does",
 			func(m *m) *string { return &m.Taint }),
+		word("better", "which way the metric is better: higher or lower", func(m *m) *string { return &m.Better }),
 	}
 }
 

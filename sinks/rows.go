@@ -207,7 +207,11 @@ type MetricRow struct {
 	Certified            int64 // 0, 1 or record.None
 	Method               string
 	Taint                string // the check that makes the number doubtful
+	Better               string // higher or lower
 }
+
+// PluginMethod is the method of a figure that a plug-in tells.
+const PluginMethod = "plugin"
 
 // CheckRow is one check of a verdict.
 type CheckRow struct {

@@ -108,6 +108,9 @@ func comparison(p *argv.Line, terms decide.Terms) (*compared, error) {
 	if err != nil {
 		return nil, err
 	}
+	if terms.Primary, err = primary(p); err != nil {
+		return nil, err
+	}
 	terms.Invalid = a.AllowInvalid && b.AllowInvalid
 	c, err := decide.Compare(a.Arm, b.Arm, terms)
 	if err != nil {
@@ -129,17 +132,22 @@ func compareTerms(p *argv.Line) (decide.Terms, error) {
 			}
 		}
 	}
+	return t, nil
+}
+
+// primary are the metrics that decide. Those of plug-ins are known once the results are.
+func primary(p *argv.Line) (keys []decide.Key, err error) {
 	for _, s := range p.Values["metric"] {
 		k, err := decide.ParseKey(s, decide.Names())
 		if err != nil {
 			err.Place = "--metric"
-			return t, err
+			return nil, err
 		}
-		if !slices.Contains(t.Primary, k) {
-			t.Primary = append(t.Primary, k)
+		if !slices.Contains(keys, k) {
+			keys = append(keys, k)
 		}
 	}
-	return t, nil
+	return keys, nil
 }
 
 // publish prints the comparison and writes the files that were asked for. In a

@@ -325,6 +325,7 @@ func (a *app) expanded(command, file string, p *argv.Line, checks ...planCheck) 
 			} else if len(bad) == 0 {
 				checked = plan
 			}
+			add(runner.DeclareMetrics(plan, file))
 		}
 	}
 	add(checkVerdictIDs(doc.Envelope()))

@@ -11,7 +11,9 @@ import (
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/glossary"
+	"aiperf.dev/aiperf/internal/plugin"
 	"aiperf.dev/aiperf/internal/resultdir"
+	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/schema/fields"
 )
@@ -26,6 +28,7 @@ word means; aiperf help WORD looks in all of them.
   aiperf explain sweep.cue phases endpoint.timeout
   aiperf explain results/latest            what was measured, flags included
   aiperf explain metric ttft
+  aiperf explain metric plugins/slowness   the metrics of a plug-in
   aiperf explain check littles_law
   aiperf explain setting request-rate
 
@@ -99,6 +102,9 @@ func settingIn(line, path string) bool {
 
 // explainWords prints what each of names means, or which names there are.
 func (a *app) explainWords(kind glossary.Kind, names []string) error {
+	if kind.Name == "metric" {
+		names = withPlugins(names)
+	}
 	if len(names) == 0 {
 		for _, n := range kind.Names() {
 			fmt.Fprintln(a.Out, n)
@@ -122,6 +128,27 @@ func (a *app) explainWords(kind glossary.Kind, names []string) error {
 		}
 	}
 	return nil
+}
+
+// withPlugins makes the metrics of plug-ins known: of those in the usual folder, and of one
+// that is named by its folder, in whose place its metrics come.
+func withPlugins(names []string) (out []string) {
+	for _, f := range plugin.Find(usualPlugins) {
+		if f.Err == nil {
+			_ = runner.Declare(f.Manifest) // what is wrong with it, aiperf plugins says
+		}
+	}
+	for _, name := range names {
+		m, err := plugin.OpenAs(plugin.Metric.Name, name)
+		if err != nil || runner.Declare(m) != nil {
+			out = append(out, name)
+			continue
+		}
+		for _, f := range m.Metrics {
+			out = append(out, f.Name)
+		}
+	}
+	return out
 }
 
 var listCommand = command{

@@ -21,6 +21,7 @@ import (
 	"aiperf.dev/aiperf/loadgen/dataset/public"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/mode"
+	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
@@ -370,6 +371,8 @@ func (l pluginList) details(f plugin.Found) error {
 		{"folder", f.Path},
 		{"command", strings.Join(s.Command, " ")},
 		{"digest", s.Digest},
+		{"columns", strings.Join(s.Columns, ", ")},
+		{"metrics", strings.Join(figureNames(f.Manifest), ", ")},
 		{"answers within", words.Span(f.Manifest.Timeout)},
 	} {
 		if row[1] != "" {
@@ -377,6 +380,13 @@ func (l pluginList) details(f plugin.Found) error {
 		}
 	}
 	return nil
+}
+
+func figureNames(m *plugin.Manifest) (out []string) {
+	for _, f := range m.Metrics {
+		out = append(out, f.Name)
+	}
+	return out
 }
 
 // validate checks plug-ins, and with permission talks to each.
@@ -432,6 +442,9 @@ func (l pluginList) validate(found []plugin.Found, path string) error {
 
 // try says what is known of a plug-in that is in order.
 func (l pluginList) try(m *plugin.Manifest) (string, error) {
+	if err := runner.Declare(m); err != nil {
+		return "", err
+	}
 	said := fmt.Sprintf("%s, %s %s, %s", m.Name, m.Kind.Name, m.Version, m.Digest)
 	if !l.host.Allow {
 		return said + "; its program was not started (--allow-hooks)", nil

@@ -6,6 +6,7 @@
 package glossary
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -143,7 +144,11 @@ func told(tag string) []Line {
 	if m.Of == telemetry.OfGPUs {
 		found = "in the table metrics, of all GPUs that were read"
 	}
-	out := []Line{{tag, m.Doc}, {"unit", unit + better}}
+	gate := fmt.Sprintf("--gate %q; of several pages the worst counts", example(m))
+	if m.Of == telemetry.OfPlugin {
+		found, gate = "in the table metrics, of runs with its plug-in", fmt.Sprintf("--gate %q", example(m))
+	}
+	out := []Line{{tag, cmp.Or(m.Doc, "what a plug-in makes of the requests of a run")}, {"unit", unit + better}}
 	if m.Formula != "" {
 		out = append(out, Line{"formula", m.Formula})
 	}
@@ -152,7 +157,7 @@ func told(tag string) []Line {
 		Line{"values", strings.Join(m.Stats, ", ")},
 		Line{"window", "the profiling phase as a whole (full), and the steady window, where there is one"},
 		Line{"found", found},
-		Line{"gate", fmt.Sprintf("--gate %q; of several pages the worst counts", example(m))},
+		Line{"gate", gate},
 	)
 	var names []string
 	for _, x := range telemetry.Meanings() {

@@ -47,10 +47,22 @@ type Manifest struct {
 	Streams       bool   `json:"streams,omitempty"`
 	ResponseField string `json:"response_field,omitempty"`
 
+	// Of metrics: the columns of the table requests that they are made of, and what they are.
+	Columns []string `json:"columns,omitempty"`
+	Metrics []Figure `json:"metrics,omitempty"`
+
 	File   string `json:"-"` // the manifest, as it was named
 	Folder string `json:"-"`
 	Digest string `json:"digest"` // of all files beside the manifest
 	text   []byte
+}
+
+// Figure is a metric that a plug-in tells of each run.
+type Figure struct {
+	Name           string `json:"name"`
+	Unit           string `json:"unit,omitempty"`
+	LargerIsBetter bool   `json:"larger_is_better"`
+	Doc            string `json:"description,omitempty"`
 }
 
 // Open reads and checks the plug-in at path: its folder, or its manifest. Nothing is run.
@@ -153,6 +165,8 @@ func settings() []setting {
 		{"format", "", text("format", func(m *Manifest) *string { return &m.Format })},
 		{"path", "", (*reader).path},
 		{"streams", "", (*reader).streams},
+		{"columns", "", (*reader).columns},
+		{"metrics", "", (*reader).metrics},
 		{"response_field", "", text("response_field", func(m *Manifest) *string { return &m.ResponseField })},
 	}
 }
@@ -284,6 +298,62 @@ var nameOf = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
 func (r *reader) name(v *yaml.Node) error {
 	if r.m.Name = v.Value; !nameOf.MatchString(v.Value) {
 		return r.spotOf(v, "name").Try("letters a to z, digits, - and _, at most 64", "%q is not a name", words.Clip(v.Value, 40))
+	}
+	return nil
+}
+
+func (r *reader) columns(v *yaml.Node) (err error) {
+	r.m.Columns, err = r.list(v, "columns")
+	return err
+}
+
+var figureNames = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+
+// metrics are what the program tells of a run, by their names.
+func (r *reader) metrics(v *yaml.Node) error {
+	if v.Kind != yaml.MappingNode || len(v.Content) == 0 || len(v.Content) > 200 {
+		return r.spotOf(v, "metrics").Try("write it as slow_share: {unit: ratio, better: lower}", "want metrics by name")
+	}
+	for i := 0; i+1 < len(v.Content); i += 2 {
+		k, said := v.Content[i], v.Content[i+1]
+		f := Figure{Name: k.Value}
+		if !figureNames.MatchString(k.Value) {
+			return r.spotOf(k, "metrics").Try("letters a to z, digits and _, at most 64", "%q is not a name",
+				words.Clip(k.Value, 40))
+		}
+		if slices.ContainsFunc(r.m.Metrics, func(had Figure) bool { return had.Name == f.Name }) {
+			return r.spotOf(k, "metrics."+f.Name).Try("keep one of them", "given twice")
+		}
+		if err := r.figure(&f, said); err != nil {
+			return err
+		}
+		r.m.Metrics = append(r.m.Metrics, f)
+	}
+	return nil
+}
+
+// figure reads what a metric is.
+func (r *reader) figure(f *Figure, v *yaml.Node) error {
+	path := "metrics." + f.Name
+	if v.Kind != yaml.MappingNode {
+		return r.spotOf(v, path).Try("write it as {unit: ratio, better: lower}", "want its unit and direction")
+	}
+	if err := r.only(v, []string{"unit", "better", "description"}); err != nil {
+		return err
+	}
+	_, better := member(v, "better")
+	if better == nil || better.Value != "higher" && better.Value != "lower" {
+		return r.spotOf(v, path).Try("better: higher, or better: lower", "want which way it is better")
+	}
+	f.LargerIsBetter = better.Value == "higher"
+	for key, into := range map[string]*string{"unit": &f.Unit, "description": &f.Doc} {
+		if _, said := member(v, key); said != nil {
+			line, err := r.line(said, path+"."+key)
+			if err != nil {
+				return err
+			}
+			*into = line
+		}
 	}
 	return nil
 }

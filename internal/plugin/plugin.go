@@ -48,6 +48,11 @@ var (
 	Exporter = &Kind{
 		Name: "exporter", Doc: "the finished results: artifacts.exporters", Patience: 10 * time.Minute,
 	}
+	Metric = &Kind{
+		Name: "metric", Doc: "figures of all requests of a run: artifacts.metrics", Takes: []string{"columns", "metrics"},
+		Needs: []string{"columns", "metrics"}, Patience: time.Minute,
+		Probe: map[string]any{"figures": map[string]any{"window": "full", "seconds": 1}},
+	}
 	Grader = &Kind{
 		Name: "grader", Doc: "whether an answer is right: accuracy.grader: plugin", Patience: 10 * time.Second,
 		Probe: map[string]any{"grade": map[string]any{"answer": "", "truth": ""}},
@@ -55,7 +60,7 @@ var (
 )
 
 // Kinds are all kinds, in the order of a run.
-func Kinds() []*Kind { return []*Kind{Dataset, Endpoint, Grader, Exporter} }
+func Kinds() []*Kind { return []*Kind{Dataset, Endpoint, Grader, Metric, Exporter} }
 
 func kindNamed(name string) *Kind {
 	i := slices.IndexFunc(Kinds(), func(k *Kind) bool { return k.Name == name })

@@ -1,12 +1,15 @@
 package telemetry
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"sync"
 )
 
-// Measure is a figure of a run that no request tells: of its servers, its GPUs or the
-// network. The table metrics has it, and gates, comparisons and objectives may name it.
+// Measure is a figure of a run that no single request tells: of its servers, its GPUs or
+// the network, or what a program of the user's makes of all requests. The table metrics has
+// it, and gates, comparisons and objectives may name it.
 type Measure struct {
 	Tag, Unit, Doc string
 	Stats          []string // that it has; one with a single statistic may stand alone
@@ -22,14 +25,24 @@ type Kindred string
 const (
 	OfServer Kindred = "server"
 	OfGPUs   Kindred = "GPUs"
+	OfPlugin Kindred = "plug-in"
 )
 
 // growing are the words of servers of which more is better.
 var growing = []string{"prefix_hit_rate", "prefix_hits", "spec_accept", "spec_accepted", "generated_tokens"}
 
-// Measures are all of them, the servers' first.
+// Measures are all of them, the servers' first and those of programs last.
 func Measures() []Measure {
-	var out []Measure
+	out := builtIn()
+	declared.RLock()
+	defer declared.RUnlock()
+	for _, tag := range slices.Sorted(maps.Keys(declared.of)) {
+		out = append(out, declared.of[tag])
+	}
+	return out
+}
+
+func builtIn() (out []Measure) {
 	for _, w := range AllWords() {
 		out = append(out, Measure{
 			Tag: Tag(w.Name), Unit: w.Unit, Doc: w.Doc, Stats: w.Stats(), Of: OfServer,
@@ -60,15 +73,55 @@ func Measures() []Measure {
 // one of these.
 var byTag = sync.OnceValue(func() map[string]Measure {
 	of := map[string]Measure{}
-	for _, m := range Measures() {
+	for _, m := range builtIn() {
 		of[m.Tag] = m
 	}
 	return of
 })
 
+// declared are the measures of programs, by name: an experiment, or a result, has told of
+// them. They are known to the whole process, as those that are built in.
+var declared = struct {
+	sync.RWMutex
+	of map[string]Measure
+}{of: map[string]Measure{}}
+
+// Declare makes measures of programs known. One that is known already must have the same
+// unit and direction; a description is kept where the other one has none.
+func Declare(all ...Measure) error {
+	declared.Lock()
+	defer declared.Unlock()
+	for _, m := range all {
+		had, known := declared.of[m.Tag]
+		switch {
+		case !known:
+		case had.Unit != m.Unit || had.LargerIsBetter != m.LargerIsBetter:
+			return fmt.Errorf("metric %s has two meanings: %s, and %s", m.Tag, had.sense(), m.sense())
+		case m.Doc == "":
+			continue
+		}
+		m.Stats, m.Of = []string{"avg"}, OfPlugin
+		declared.of[m.Tag] = m
+	}
+	return nil
+}
+
+// sense is the unit with the direction.
+func (m *Measure) sense() string {
+	if m.LargerIsBetter {
+		return fmt.Sprintf("unit %q, higher is better", m.Unit)
+	}
+	return fmt.Sprintf("unit %q, lower is better", m.Unit)
+}
+
 // MeasureOf is the measure called tag.
 func MeasureOf(tag string) (Measure, bool) {
-	m, ok := byTag()[tag]
+	if m, ok := byTag()[tag]; ok {
+		return m, true
+	}
+	declared.RLock()
+	defer declared.RUnlock()
+	m, ok := declared.of[tag]
 	return m, ok
 }
 

@@ -28,8 +28,9 @@ func (ps programs) asker(k *plugin.Kind) func(question map[string]any, answer an
 // Start starts the plug-ins of the run. They end with Close or with ctx.
 func (run *Opened) Start(ctx context.Context, host plugin.Host) error {
 	for _, p := range run.Benchmark.Plugins() {
-		if p.Kind == plugin.Dataset.Name || p.Kind == plugin.Exporter.Name {
-			continue // asked before the run, or after the last one
+		switch p.Kind {
+		case plugin.Dataset.Name, plugin.Metric.Name, plugin.Exporter.Name:
+			continue // asked before the run, or after it
 		}
 		m, err := plugin.OpenAs(p.Kind, p.Folder)
 		if err == nil {

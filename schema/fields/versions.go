@@ -55,6 +55,7 @@ var versions = []Version{
 		{Path: "benchmark.accuracy.share", Kind: Added, Doc: "which share of the requests are questions"},
 		{Path: "benchmark.artifacts.aiperf", Kind: Added, Doc: "whether AIPerf's files are written"},
 		{Path: "benchmark.artifacts.exporters", Kind: Added, Doc: "programs that are given the finished results"},
+		{Path: "benchmark.artifacts.metrics", Kind: Added, Doc: "programs that make metrics of all requests of a run"},
 		{Path: "benchmark.datasets.*.columns", Kind: Added, Doc: "our names for the columns of a table"},
 		{Path: "benchmark.datasets.*.plugin", Kind: Added, Doc: "the program that writes the conversations"},
 		{Path: "benchmark.datasets.*.folder", Kind: Added, Doc: "where a copy of a published set lies"},

@@ -8,6 +8,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
@@ -16,7 +17,7 @@ import (
 // headlines are the columns that this plan's cells can fill, without a share of good
 // requests that is all of them: the line of limits says so.
 func headlines(r *decide.Results) []metrics.Headline {
-	return metrics.Headlines(false, func(tag, stat string) bool {
+	return append(fromPlugins(r), metrics.Headlines(false, func(tag, stat string) bool {
 		less := false
 		for i := range r.Cells {
 			e, ok := r.Cells[i].Headline().Get(decide.Key{Tag: tag, Stat: stat})
@@ -26,7 +27,43 @@ func headlines(r *decide.Results) []metrics.Headline {
 			less = less || ok && e.Mean < 1
 		}
 		return less
-	})
+	})...)
+}
+
+// fromPlugins are the columns of plug-ins' metrics: they were asked for, and so come first.
+func fromPlugins(r *decide.Results) (out []metrics.Headline) {
+	for _, m := range telemetry.Measures() {
+		told := func(c decide.CellResult) bool { //nolint:gocritic // few cells
+			_, ok := c.Headline().Get(decide.Key{Tag: m.Tag, Stat: "avg"})
+			return ok
+		}
+		if m.Of == telemetry.OfPlugin && slices.ContainsFunc(r.Cells, told) {
+			out = append(out, metrics.Headline{
+				Metric:  &metrics.Metric{Tag: m.Tag, Header: m.Tag, Unit: m.Unit, LargerIsBetter: m.LargerIsBetter},
+				Heading: metrics.Heading{Stat: "avg"},
+				Name:    strings.TrimSpace(m.Tag + " " + strings.Replace(metrics.ShortUnit(m.Unit), "ratio", "%", 1)),
+			})
+		}
+	}
+	return out
+}
+
+// pluginsOfOne is the line of a run about plug-ins' metrics.
+func (r *Report) pluginsOfOne(s *sheet) {
+	var parts []string
+	for _, h := range fromPlugins(r.Results) {
+		for i := range r.Results.Cells {
+			e, _ := r.Results.Cells[i].Headline().Get(decide.Key{Tag: h.Tag, Stat: h.Stat})
+			text := words.Amount(e.Mean, metrics.ShortUnit(h.Unit))
+			if h.Percent() {
+				text = words.Percent(e.Mean)
+			}
+			parts = append(parts, h.Tag+" "+strings.TrimSpace(text))
+		}
+	}
+	if len(parts) > 0 {
+		s.wrapped(words.Pad("Plug-ins", labelColumn), strings.Join(parts, " · "))
+	}
 }
 
 // matrix is one table: a row per cell, estimate ± half-width; of two systems that are

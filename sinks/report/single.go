@@ -205,6 +205,7 @@ func (r *Report) single(s *sheet) {
 	s.part(missed)
 	r.good(s)
 	r.answersOfOne(s)
+	r.pluginsOfOne(s)
 	s.part(further)
 	r.parts(s)
 	s.part(missed)

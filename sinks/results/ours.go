@@ -198,7 +198,7 @@ func fillBacklogs(dir string, at map[[2]int]*decide.Outcome) error {
 
 func (s *System) fillMetrics(dir string, at map[[2]int]*decide.Outcome) error {
 	rows, err := sinks.ReadTable(dir, "metrics", among("cell_index", "trial", "level", "part", "span", "metric", "stat",
-		"value", "ci_low", "ci_high", "unit", "n", "n_effective", "taint"))
+		"value", "ci_low", "ci_high", "unit", "n", "n_effective", "taint", "method", "better"))
 	if err != nil {
 		return refuse(dir, err.Error(), "the directory is damaged: run the experiment again")
 	}
@@ -209,6 +209,9 @@ func (s *System) fillMetrics(dir string, at map[[2]int]*decide.Outcome) error {
 			continue
 		}
 		tag := text(rows, "metric", i)
+		if err := declare(rows, i, tag); err != nil {
+			return refuse(dir, err.Error(), "results in which it means the same can be compared")
+		}
 		if _, beside := telemetry.MeasureOf(tag); beside {
 			if o.Beside == nil {
 				o.Beside = decide.Beside{}
@@ -234,6 +237,19 @@ func (s *System) fillMetrics(dir string, at map[[2]int]*decide.Outcome) error {
 		}
 	}
 	return nil
+}
+
+// declare makes a plug-in's metric known, as the program that measured it knew it.
+func declare(rows *sinks.TableRows, i int, tag string) error {
+	if text(rows, "method", i) != sinks.PluginMethod {
+		return nil
+	}
+	if _, builtIn := metrics.Lookup(tag); builtIn {
+		return fmt.Errorf("metric %s is of a plug-in, and now built in", tag)
+	}
+	return telemetry.Declare(telemetry.Measure{
+		Tag: tag, Unit: text(rows, "unit", i), LargerIsBetter: text(rows, "better", i) == "higher",
+	})
 }
 
 // figure tells figures of runs apart, but not the servers that they are of.

@@ -60,6 +60,9 @@ func alone(tag string) (stat string, ok bool) {
 	return "avg", true
 }
 
+// LargerIsBetter says which way a figure is better.
+func LargerIsBetter(tag string) bool { return directionOf(tag) == stats.Maximise }
+
 // usual is the statistic that most ask for, of a figure with several.
 func usual(tag string) string {
 	if stats := statsOfTag(tag); !slices.Contains(stats, "p99") {
@@ -100,11 +103,17 @@ func unread(p *sweep.Plan, tag string) (what, hint string) {
 		return "", ""
 	}
 	reads, hint := func(b *schema.Benchmark) bool { return b.ServerMetrics.Enabled }, "drop --no-server-metrics (server_metrics.enabled: false)"
-	if m.Of == telemetry.OfGPUs {
+	switch m.Of {
+	case telemetry.OfGPUs:
 		reads, hint = func(b *schema.Benchmark) bool { return b.GPUTelemetry.Enabled }, "drop --no-gpu-telemetry (gpu_telemetry.enabled: false)"
+	case telemetry.OfPlugin:
+		reads = func(b *schema.Benchmark) bool { return len(b.Artifacts.Metrics) > 0 }
 	}
 	if slices.ContainsFunc(p.Cells, func(c *sweep.Cell) bool { return reads(&c.Resolved.Benchmark) }) {
 		return "", ""
+	}
+	if m.Of == telemetry.OfPlugin {
+		return " is of a plug-in, and none is named", "--metric-plugin FOLDER (artifacts.metrics) names it"
 	}
 	return " is of the " + string(m.Of) + ", whose metrics are not read", hint
 }
@@ -121,8 +130,11 @@ func better(tag string) (stats.Direction, bool) {
 // spanOf is what a figure that is read beside requests can be.
 func spanOf(tag string) (low, high float64, known bool) {
 	m, ok := telemetry.MeasureOf(tag)
-	if m.Unit == "ratio" {
+	switch {
+	case m.Unit == "ratio":
 		return 0, 1, ok
+	case m.Of == telemetry.OfPlugin:
+		return math.Inf(-1), math.Inf(1), ok
 	}
 	return 0, math.Inf(1), ok
 }
@@ -154,6 +166,8 @@ func untold(tag string) string {
 		return "metric not available"
 	case m.Of == telemetry.OfGPUs:
 		return "no GPU was read in the run, or not well enough to rely on"
+	case m.Of == telemetry.OfPlugin:
+		return "its plug-in did not tell it"
 	}
 	return "no server tells it"
 }
