@@ -132,6 +132,16 @@ func clopperPearson(k, n, level float64) (low, high float64) {
 	return low, high
 }
 
+// McNemar is the two-sided chance of so many flips one way and the other where both ways
+// are as likely.
+func McNemar(more, less float64) float64 {
+	if !(more+less > 0) {
+		return 1
+	}
+	few, many := min(more, less), max(more, less)
+	return min(1, 2*betaInc(many, few+1, 0.5)) // P(X ≤ few) of few+many fair coins
+}
+
 // betaQuantile is the p-quantile of the beta distribution, by bisection on the
 // logarithm of the odds: some sixty steps, safe for any shape.
 func betaQuantile(p, a, b float64) float64 {

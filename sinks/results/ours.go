@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/internal/validity"
@@ -175,7 +176,35 @@ func (s *System) fill(dir string) error {
 	if err := fillBacklogs(dir, at); err != nil {
 		return err
 	}
+	if err := fillAnswers(dir, at); err != nil {
+		return err
+	}
 	return s.fillMetrics(dir, at)
+}
+
+// fillAnswers reads how questions with known answers were answered: a comparison pairs them.
+func fillAnswers(dir string, at map[[2]int]*decide.Outcome) error {
+	if _, err := os.Stat(filepath.Join(dir, resultdir.Table("answers", "parquet"))); err != nil {
+		return nil //nolint:nilerr // nothing was asked
+	}
+	_, err := sinks.EachTable(dir, "requests", among("cell_index", "trial", "item", "answer", "answer_why", "in_window"),
+		func(rows *sinks.TableRows) error {
+			for i := range rows.N {
+				o := at[[2]int{number(rows, "cell_index", i), number(rows, "trial", i)}]
+				if o == nil {
+					continue
+				}
+				o.Answers.Add(&record.Record{
+					Item: text(rows, "item", i), Answer: record.Answer(text(rows, "answer", i)),
+					AnswerWhy: text(rows, "answer_why", i), InWindow: float(rows, "in_window", i) == 1,
+				})
+			}
+			return nil
+		})
+	if err != nil {
+		return refuse(dir, err.Error(), "the directory is damaged: run the experiment again")
+	}
+	return nil
 }
 
 // fillBacklogs reads what single runs said of overload: their mean decides.

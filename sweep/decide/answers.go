@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"fmt"
 	"iter"
 	"maps"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -106,42 +108,100 @@ type AnswersChange struct {
 // Differs reports whether more than chance is behind the change.
 func (c *AnswersChange) Differs() bool { return c.Change.Low > 0 || c.Change.High < 0 }
 
-// ChangeOfAnswers pairs the answers of two cells by question. Where each question was
-// asked once on both sides it is McNemar's exact test; else the mean over questions of the
-// differences of their shares, with its t interval.
+// ChangeOfAnswers pairs the answers of two cells by question.
 func ChangeOfAnswers(base, cell *CellResult, level float64) (*AnswersChange, bool) {
-	a, b := pooled(base.runs), pooled(cell.runs)
-	out := &AnswersChange{Base: base, Cell: cell}
-	var diffs []float64
-	once := true
+	p := pairByQuestion(base.runs, cell.runs)
+	if len(p.diffs) < 2 {
+		return nil, false
+	}
+	return &AnswersChange{
+		Base: base, Cell: cell, Questions: len(p.diffs), Change: p.change(level), Fewer: p.fewer, More: p.more, Cut: p.cut,
+	}, true
+}
+
+// byQuestion is answers of two sides, paired by question: all answers to a question on one
+// side are one share.
+type byQuestion struct {
+	diffs            []float64 // of the shares
+	base             float64   // mean share of the first side
+	fewer, more, cut int       // see AnswersChange
+	whole            bool      // each question is answered right always or never, on both sides
+}
+
+func pairByQuestion(base, other []*Outcome) byQuestion {
+	a, b := pooled(base), pooled(other)
+	p := byQuestion{whole: true}
 	for _, item := range slices.Sorted(maps.Keys(a)) {
 		x, y := a[item], b[item]
 		if y.Of == 0 {
 			continue
 		}
-		once = once && x.Of == 1 && y.Of == 1
-		d := y.Hits/y.Of - x.Hits/x.Of
-		diffs = append(diffs, d)
+		was, is := x.Hits/x.Of, y.Hits/y.Of
+		p.whole = p.whole && was == math.Trunc(was) && is == math.Trunc(is)
+		p.diffs, p.base = append(p.diffs, is-was), p.base+was
 		switch {
-		case d < 0:
-			out.Fewer++
-			if wasCut(cell.runs, item) {
-				out.Cut++
+		case is < was:
+			p.fewer++
+			if wasCut(other, item) {
+				p.cut++
 			}
-		case d > 0:
-			out.More++
+		case is > was:
+			p.more++
 		}
 	}
-	if out.Questions = len(diffs); out.Questions < 2 {
-		return nil, false
+	p.base /= float64(len(p.diffs))
+	return p
+}
+
+// change is that of the share of right answers: by McNemar's exact test where each question
+// is right always or never, as where it is asked once; else the mean over questions of the
+// differences of their shares, with its t interval.
+func (p *byQuestion) change(level float64) stats.Estimate {
+	if p.whole {
+		return stats.Flips(float64(p.more), float64(p.fewer), float64(len(p.diffs)), level)
 	}
-	if once {
-		out.Change = stats.Flips(float64(out.More), float64(out.Fewer), float64(out.Questions), level)
-	} else {
-		out.Change = stats.Signed(diffs, level)
-		out.Change.Low, out.Change.High = max(-1, out.Change.Low), min(1, out.Change.High)
+	e := stats.Signed(p.diffs, level)
+	e.Low, e.High = max(-1, e.Low), min(1, e.High)
+	return e
+}
+
+// p is the two-sided chance of the change where there is none.
+func (p *byQuestion) p() float64 {
+	if p.whole {
+		return stats.McNemar(float64(p.more), float64(p.fewer))
 	}
-	return out, true
+	return stats.OneSample(p.diffs).P()
+}
+
+// byQuestion fills in a row about the share of right answers, where both sides were asked
+// the same questions: these are the sample, however often they are asked. false where
+// nothing can be paired.
+func (r *Row) byQuestion(d *duel, level float64) bool {
+	if r.Key != (Key{metrics.Accuracy, "avg"}) {
+		return false
+	}
+	p := pairByQuestion(d.base.runs, d.candidate.runs)
+	if len(p.diffs) < 2 || !(p.base > 0) {
+		return false
+	}
+	at, equal := p.change(level), p.change(EqualLevel)
+	r.N, r.P = len(p.diffs), p.p()
+	r.Change, r.Low, r.High = at.Mean/p.base, at.Low/p.base, at.High/p.base
+	r.EqualLow, r.EqualHigh = equal.Low/p.base, equal.High/p.base
+	r.Harmless = r.EqualLow > -r.Margin
+	r.BeyondMargin = r.Low > r.Margin || r.High < -r.Margin
+	r.Detectable = stats.Design{SD: stats.StdSample(p.diffs) / p.base, Alpha: 1 - level, Margin: r.Margin}.Detectable(0.8, r.N)
+	switch {
+	case r.High < 0 && -r.Change > r.Margin:
+		r.Outcome = Worse
+	case r.Low > 0 && r.Change > r.Margin:
+		r.Outcome = Better
+	case r.Harmless && r.EqualHigh < r.Margin:
+		r.Outcome = Equivalent
+	}
+	r.Note = fmt.Sprintf("of %s, %d are answered right less often and %d more often", words.Count(r.N, "question"), p.fewer, p.more)
+	r.bound()
+	return true
 }
 
 func wasCut(runs []*Outcome, item string) bool {

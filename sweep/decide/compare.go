@@ -560,6 +560,9 @@ func (c *Comparison) together(pairs []*duel) {
 		return
 	}
 	for _, k := range pairs[0].primary {
+		if k.Tag == metrics.Accuracy { // questions are the sample, and not trials
+			continue
+		}
 		var sums []float64
 		whole, clean, left, least := true, true, 0.0, 0.0
 		for _, p := range pairs {

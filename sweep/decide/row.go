@@ -131,6 +131,8 @@ func (d *duel) row(k Key, t Terms, level float64, primary bool) Row {
 		return r.cannot(t.Sentence())
 	}
 	switch {
+	case r.byQuestion(d, level):
+		return r
 	case p.missing:
 		if len(p.base) == 0 && len(p.cand) == 0 {
 			return r.cannot("missing on both sides")
