@@ -74,7 +74,8 @@ func Declare(m *plugin.Manifest) error {
 		return &diag.Error{Place: m.File, Message: key + ": " + why, Hint: hint}
 	}
 	if _, err := sinks.PickColumns(m.Columns); err != nil {
-		return wrong("columns", err.Error(), "docs/tables.md lists the columns of requests")
+		return wrong("columns", err.Error(), cmp.Or(suggest.DidYouMean(unknownOf(m.Columns), requestColumns()),
+			"aiperf explain column lists those of all tables"))
 	}
 	units := knownUnits()
 	var all []telemetry.Measure
@@ -92,6 +93,28 @@ func Declare(m *plugin.Manifest) error {
 		return wrong("metrics", err.Error(), "choose another name")
 	}
 	return nil
+}
+
+// requestColumns are the columns of the table requests.
+func requestColumns() (names []string) {
+	fields, err := sinks.Columns("requests")
+	if err != nil {
+		return nil
+	}
+	for _, f := range fields {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// unknownOf is the first column that the table requests has not.
+func unknownOf(columns []string) string {
+	known := requestColumns()
+	i := slices.IndexFunc(columns, func(c string) bool { return !slices.Contains(known, c) })
+	if i < 0 {
+		return ""
+	}
+	return columns[i]
 }
 
 // builtIn reports whether the program itself has a metric of that name.
@@ -205,8 +228,8 @@ func figuresOf(m *plugin.Manifest, window string, said map[string]*float64) (tol
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(said)) {
-		odd = append(odd, fmt.Sprintf("plug-in %s tells %s, which %s does not declare", m.Name, words.Clip(fmt.Sprintf("%q", name), 40),
-			plugin.ManifestName))
+		odd = append(odd, fmt.Sprintf("plug-in %s tells %s, which %s does not declare",
+			m.Name, words.Clip(fmt.Sprintf("%q", name), 40), plugin.ManifestName))
 		break // one line is enough of a program that tells a thousand
 	}
 	return told, odd

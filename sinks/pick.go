@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"aiperf.dev/aiperf/internal/record"
-	"aiperf.dev/aiperf/internal/suggest"
 )
 
 // Pick is columns of the table requests, by name.
@@ -19,35 +18,22 @@ func PickColumns(names []string) (Pick, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(c column[requestRow]) bool { return c.Name == name })
 		if i < 0 {
-			near := suggest.Nearest(name, columnNames(all))
-			return p, fmt.Errorf("the table requests has no column %s%s", name, nearest(near))
+			return p, fmt.Errorf("the table requests has no column %s", name)
 		}
 		p.cols = append(p.cols, all[i])
 	}
 	return p, nil
 }
 
-func columnNames[R any](cols []column[R]) (names []string) {
-	for _, c := range cols {
-		names = append(names, c.Name)
-	}
-	return names
-}
-
-func nearest(name string) string {
-	if name == "" {
-		return ""
-	}
-	return "; did you mean " + name + "?"
-}
-
 // Each hands over the columns of the requests of one run that count in a window, full or
 // steady, in the order in which they ended, at most so many rows at a time. Values are as
 // JSON has them, null is nil; times count from the run's T0.
 func (p Pick) Each(run RunJournal, window string, most int, each func(n int, cols map[string][]any) error) error {
-	read := slices.DeleteFunc(inJournal(requestColumns()), func(c column[requestRow]) bool {
-		return c.names && !slices.ContainsFunc(p.cols, func(asked column[requestRow]) bool { return asked.Name == c.Name })
-	})
+	unasked := func(c column[requestRow]) bool {
+		return !slices.ContainsFunc(p.cols, func(asked column[requestRow]) bool { return asked.Name == c.Name })
+	}
+	read := slices.DeleteFunc(inJournal(requestColumns()),
+		func(c column[requestRow]) bool { return c.names && unasked(c) })
 	var began int64
 	var rows []requestRow
 	flush := func() error {

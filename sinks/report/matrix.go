@@ -8,7 +8,6 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
-	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
@@ -32,18 +31,11 @@ func headlines(r *decide.Results) []metrics.Headline {
 
 // fromPlugins are the columns of plug-ins' metrics: they were asked for, and so come first.
 func fromPlugins(r *decide.Results) (out []metrics.Headline) {
-	for _, m := range telemetry.Measures() {
-		told := func(c decide.CellResult) bool { //nolint:gocritic // few cells
-			_, ok := c.Headline().Get(decide.Key{Tag: m.Tag, Stat: "avg"})
-			return ok
-		}
-		if m.Of == telemetry.OfPlugin && slices.ContainsFunc(r.Cells, told) {
-			out = append(out, metrics.Headline{
-				Metric:  &metrics.Metric{Tag: m.Tag, Header: m.Tag, Unit: m.Unit, LargerIsBetter: m.LargerIsBetter},
-				Heading: metrics.Heading{Stat: "avg"},
-				Name:    strings.TrimSpace(m.Tag + " " + strings.Replace(metrics.ShortUnit(m.Unit), "ratio", "%", 1)),
-			})
-		}
+	for _, m := range r.FromPlugins() {
+		out = append(out, metrics.Headline{
+			Metric: m, Heading: metrics.Heading{Stat: "avg"},
+			Name: strings.TrimSpace(m.Tag + " " + strings.Replace(metrics.ShortUnit(m.Unit), "ratio", "%", 1)),
+		})
 	}
 	return out
 }

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
-	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/internal/validity"
@@ -191,13 +190,9 @@ func fillAnswers(dir string, at map[[2]int]*decide.Outcome) error {
 		func(rows *sinks.TableRows) error {
 			for i := range rows.N {
 				o := at[[2]int{number(rows, "cell_index", i), number(rows, "trial", i)}]
-				if o == nil {
-					continue
+				if item := text(rows, "item", i); o != nil && item != "" && float(rows, "in_window", i) == 1 {
+					o.Answers.Count(item, text(rows, "answer", i), text(rows, "answer_why", i))
 				}
-				o.Answers.Add(&record.Record{
-					Item: text(rows, "item", i), Answer: record.Answer(text(rows, "answer", i)),
-					AnswerWhy: text(rows, "answer_why", i), InWindow: float(rows, "in_window", i) == 1,
-				})
 			}
 			return nil
 		})

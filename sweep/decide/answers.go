@@ -29,30 +29,37 @@ type Scores map[string]*Score
 
 // Add takes a record in; what asks nothing, and what got no answer, is left out.
 func (s *Scores) Add(r *record.Record) {
-	if r.Item == "" || r.Answer == "" || r.Warmup || !r.InWindow {
+	if r.Item != "" && !r.Warmup && r.InWindow {
+		s.Count(r.Item, string(r.Answer), r.AnswerWhy)
+	}
+}
+
+// Count counts an answer to a question, "" for none; why is of one that is not right.
+func (s *Scores) Count(item, answer, why string) {
+	if answer == "" {
 		return
 	}
 	if *s == nil {
 		*s = Scores{}
 	}
-	q := (*s)[r.Item]
+	q := (*s)[item]
 	if q == nil {
 		q = &Score{}
-		(*s)[r.Item] = q
+		(*s)[item] = q
 	}
 	count := func(to *map[string]int) {
 		if *to == nil {
 			*to = map[string]int{}
 		}
-		(*to)[r.AnswerWhy]++
+		(*to)[why]++
 	}
 	switch {
-	case r.Answer == record.NotJudged:
+	case answer == string(record.NotJudged):
 		count(&q.Unjudged)
 		return
-	case r.Answer == record.Right:
+	case answer == string(record.Right):
 		q.Right++
-	case r.AnswerWhy != "":
+	case why != "":
 		count(&q.Wrongs)
 	}
 	q.Judged++
@@ -115,7 +122,8 @@ func ChangeOfAnswers(base, cell *CellResult, level float64) (*AnswersChange, boo
 		return nil, false
 	}
 	return &AnswersChange{
-		Base: base, Cell: cell, Questions: len(p.diffs), Change: p.change(level), Fewer: p.fewer, More: p.more, Cut: p.cut,
+		Base: base, Cell: cell, Questions: len(p.diffs), Change: p.change(level),
+		Fewer: p.fewer, More: p.more, Cut: p.cut,
 	}, true
 }
 
@@ -185,21 +193,28 @@ func (r *Row) byQuestion(d *duel, level float64) bool {
 		return false
 	}
 	at, equal := p.change(level), p.change(EqualLevel)
-	r.N, r.P = len(p.diffs), p.p()
+	r.N, r.P, r.left = len(p.diffs), p.p(), p.base
+	r.clean = p.base == 1 && p.fewer == 0
 	r.Change, r.Low, r.High = at.Mean/p.base, at.Low/p.base, at.High/p.base
 	r.EqualLow, r.EqualHigh = equal.Low/p.base, equal.High/p.base
-	r.Harmless = r.EqualLow > -r.Margin
-	r.BeyondMargin = r.Low > r.Margin || r.High < -r.Margin
-	r.Detectable = stats.Design{SD: stats.StdSample(p.diffs) / p.base, Alpha: 1 - level, Margin: r.Margin}.Detectable(0.8, r.N)
+	same := r.Margin // of what is equal
+	if r.clean {
+		same = max(same, cleanShareMargin)
+	}
+	r.Harmless = equal.Low > -same
+	r.BeyondMargin = at.Low > r.Margin || at.High < -r.Margin
+	design := stats.Design{SD: stats.StdSample(p.diffs), Alpha: 1 - level, Margin: r.Margin}
+	r.Detectable = design.Detectable(0.8, r.N)
 	switch {
-	case r.High < 0 && -r.Change > r.Margin:
+	case at.High < 0 && -at.Mean > r.Margin:
 		r.Outcome = Worse
-	case r.Low > 0 && r.Change > r.Margin:
+	case at.Low > 0 && at.Mean > r.Margin:
 		r.Outcome = Better
-	case r.Harmless && r.EqualHigh < r.Margin:
+	case r.Harmless && equal.High < same:
 		r.Outcome = Equivalent
 	}
-	r.Note = fmt.Sprintf("of %s, %d are answered right less often and %d more often", words.Count(r.N, "question"), p.fewer, p.more)
+	r.Note = fmt.Sprintf("of %s, %d are answered right less often and %d more often",
+		words.Count(r.N, "question"), p.fewer, p.more)
 	r.bound()
 	return true
 }

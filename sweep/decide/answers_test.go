@@ -57,7 +57,7 @@ func TestCompareAnswersByQuestion(t *testing.T) {
 		what                     string
 		trials, questions, times int
 		lost                     int
-		p                        float64 // of McNemar's exact test: 2·½ⁿ for n questions that all turned wrong; 0: not looked at
+		p                        float64 // McNemar's: 2·½ⁿ for n that all turned wrong; 0: not looked at
 		want                     decide.Verdict
 	}{
 		{"4 of 20 turned wrong, asked once", 1, 20, 1, 4, 0.125, decide.Unclear},
@@ -69,7 +69,7 @@ func TestCompareAnswersByQuestion(t *testing.T) {
 		a := examined("a", c.trials, c.questions, c.times, all)
 		b := examined("b", c.trials, c.questions, c.times, without(c.lost))
 		for _, paired := range []bool{false, true} {
-			cmp, err := decide.Compare(a, b, decide.Terms{Paired: paired, Primary: []decide.Key{accuracyKey}, Margin: .05})
+			cmp, err := decide.Compare(a, b, decide.Terms{Paired: paired, Primary: []decide.Key{accuracyKey}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,8 +77,8 @@ func TestCompareAnswersByQuestion(t *testing.T) {
 			lost := float64(c.lost) / float64(c.questions)
 			if r.Outcome != c.want || r.N != c.questions || math.Abs(r.Change+lost) > 1e-9 ||
 				c.p > 0 && math.Abs(r.P-c.p) > 1e-9 || c.p == 0 && !(r.P > 0) {
-				t.Errorf("%s, paired %t: %s of %d, change %.3f [%.3f, %.3f], p %.4g; want %s, p %.4g", c.what, paired,
-					r.Outcome, r.N, r.Change, r.Low, r.High, r.P, c.want, c.p)
+				t.Errorf("%s, paired %t: %s of %d, change %.3f [%.3f, %.3f], p %.4g; want %s, p %.4g",
+					c.what, paired, r.Outcome, r.N, r.Change, r.Low, r.High, r.P, c.want, c.p)
 			}
 			if shown := r.High < 0; shown != (c.want == decide.Worse) {
 				t.Errorf("%s: the interval [%.3f, %.3f] contradicts %s", c.what, r.Low, r.High, r.Outcome)

@@ -159,6 +159,21 @@ func (e Estimates) keysBeside(yield func(Key) bool) bool {
 	return true
 }
 
+// FromPlugins are the metrics of plug-ins that some cell has.
+func (r *Results) FromPlugins() (out []*metrics.Metric) {
+	for _, m := range telemetry.Measures() {
+		told := false
+		for i := range r.Cells {
+			_, ok := r.Cells[i].Headline().Get(Key{m.Tag, "avg"})
+			told = told || ok
+		}
+		if m.Of == telemetry.OfPlugin && told {
+			out = append(out, &metrics.Metric{Tag: m.Tag, Header: m.Tag, Unit: m.Unit, LargerIsBetter: m.LargerIsBetter})
+		}
+	}
+	return out
+}
+
 // untold is why a run has no such figure.
 func untold(tag string) string {
 	switch m, ok := telemetry.MeasureOf(tag); {
