@@ -168,7 +168,9 @@ func (r *Results) FromPlugins() (out []*metrics.Metric) {
 			told = told || ok
 		}
 		if m.Of == telemetry.OfPlugin && told {
-			out = append(out, &metrics.Metric{Tag: m.Tag, Header: m.Tag, Unit: m.Unit, LargerIsBetter: m.LargerIsBetter})
+			out = append(out, &metrics.Metric{
+				Tag: m.Tag, Header: m.Tag, Unit: m.Unit, LargerIsBetter: m.LargerIsBetter,
+			})
 		}
 	}
 	return out
