@@ -36,7 +36,7 @@ func Catalogue() []Row {
 		{"good-share", "Goodput against load", "How much load can I promise?", false, lined, goodShare},
 		{"answers", "Right answers against load", "Are the answers still right under load?", false, lined, answers},
 		{"search", "The search", "Where is the limit, and what did each probe show?", false, lined, searched},
-		{changeID, "Change between two systems", "Did it regress?", false, paired, change},
+		{changeID, "Change between two systems", "Did it get better or worse, and by more than noise?", false, paired, change},
 		{"trials", "Trials beside their interval", "Can I believe the ±?", false, evenly, trials},
 		{
 			"lengths", "Lengths: asked, sent, got",
@@ -59,10 +59,11 @@ func Catalogue() []Row {
 }
 
 // Telling is the first chart that can be drawn of those that answer most: whether
-// something changed, how much load can be promised, when it gets slow, how long the tails
-// are. Nil where none can.
+// something changed, where the limit is that was searched for, whether answers stay right,
+// how much load can be promised, when it gets slow, how long the tails are. Nil where none
+// can.
 func Telling(d *Data) *draw.Chart {
-	order := []string{changeID, "good-share", "latency-vs-load", "ecdf"}
+	order := []string{changeID, "search", "answers", "good-share", "latency-vs-load", "ecdf"}
 	if len(d.Cells) == 1 { // its figures stand beside the picture
 		order = []string{"ecdf", "good-share"}
 	}

@@ -90,7 +90,9 @@ type Change struct {
 	Better, Worse    bool
 	Same             bool   // equal, as it was decided
 	Within           string // what is said of those that are equal, as it was decided: "equal within 1 point"
+	Differs          bool   // of a decided one: the interval that tells the two apart is without 0
 	Hollow           bool
+	Instead          string // what is said of a change without a value
 	Title            string
 }
 
@@ -101,9 +103,15 @@ func forest(list []Change, baseline string) draw.Panel {
 	if baseline != "" {
 		p.X.Label += " from " + words.Clip(baseline, 40)
 	}
-	margin := 0.0
+	margin, once := 0.0, onceEach(list)
 	for i, c := range list {
-		if i == 0 || c.Metric != list[i-1].Metric {
+		name := c.Name
+		switch {
+		case once && c.LargerIsBetter:
+			name = c.Metric + ", higher is better"
+		case once:
+			name = c.Metric + ", lower is better"
+		case i == 0 || c.Metric != list[i-1].Metric:
 			said := "← better"
 			if c.LargerIsBetter {
 				said = "better →"
@@ -112,7 +120,7 @@ func forest(list []Change, baseline string) draw.Panel {
 		}
 		margin = max(margin, c.Margin)
 		p.Rows = append(p.Rows, draw.Row{
-			Name: c.Name, Said: c.said(), Value: 100 * c.Value, Low: 100 * c.Low, High: 100 * c.High, Ink: c.Ink(),
+			Name: name, Said: c.said(), Value: 100 * c.Value, Low: 100 * c.Low, High: 100 * c.High, Ink: c.Ink(),
 			Hollow: c.Hollow,
 			Title:  strings.TrimPrefix(c.Name+": ", ": ") + c.Metric + " " + c.said() + c.Title,
 		})
@@ -124,8 +132,21 @@ func forest(list []Change, baseline string) draw.Panel {
 	return p
 }
 
+// onceEach reports whether each metric has one row, so that none needs a heading.
+func onceEach(list []Change) bool {
+	for i := range list {
+		if slices.ContainsFunc(list[:i], func(c Change) bool { return c.Metric == list[i].Metric }) {
+			return false
+		}
+	}
+	return true
+}
+
 // said is the change with its interval in words.
 func (c *Change) said() string {
+	if math.IsNaN(c.Value) {
+		return c.Instead
+	}
 	text := Percent(c.Value)
 	if c.Points {
 		text = strings.Replace(text, " %", " points", 1)
@@ -156,7 +177,7 @@ func Percent(v float64) string {
 // Ink is green or red where a change beyond the margin is shown.
 func (c *Change) Ink() draw.Ink {
 	better, worse := c.Better, c.Worse
-	if !c.Decided && math.Abs(c.Value) > c.Margin && (c.Low > 0 || c.High < 0) {
+	if !c.Decided && math.Abs(c.Value) > c.Margin && c.Found() {
 		better = c.Value > 0 == c.LargerIsBetter
 		worse = !better
 	}
@@ -167,6 +188,14 @@ func (c *Change) Ink() draw.Ink {
 		return draw.Bad
 	}
 	return draw.S8
+}
+
+// Found reports whether a difference is shown, however small.
+func (c *Change) Found() bool {
+	if c.Decided {
+		return c.Differs
+	}
+	return c.Low > 0 || c.High < 0
 }
 
 // Equal reports whether the change is shown to be within the margin.

@@ -159,7 +159,7 @@ func TestSearchChart(t *testing.T) {
 		p.Series[1].Points[2].Y != 80 {
 		t.Errorf("%+v", p.Series)
 	}
-	if m := p.Marks; len(m) != 1 || m[0].At != 16 || m[0].Label != "fails" {
+	if m := p.Marks; len(m) != 1 || m[0].At != 16 || m[0].Label != "16 fails" {
 		t.Errorf("%+v", m)
 	}
 	c = row.Build(searched(true), nil)

@@ -198,6 +198,9 @@ func Load(dirs ...string) (*Data, error) {
 	if len(d.Cells) == 0 {
 		return nil, fmt.Errorf("%s: no cell was measured", strings.Join(dirs, ", "))
 	}
+	if d.Searched() { // the load that the file began with need not be a probe
+		d.Cells = slices.DeleteFunc(d.Cells, func(c *Cell) bool { return c.Trials == 0 && c.Decision == "" })
+	}
 	d.axes(len(dirs) > 1)
 	d.window()
 	return d, nil

@@ -21,20 +21,30 @@ func searched(d *Data, _ *Cell) ([]draw.Panel, string) {
 		return nil, "one load only"
 	}
 	a := d.along()
-	marks := d.bracket()
-	good := d.probed(a, "good (%)", metrics.GoodRequestFraction, 100, func(c *Cell) float64 { return c.Good },
-		"isotonic")
+	dots, curve := draw.Nth(0), draw.Nth(1)
+	var good draw.Panel
 	if tiers := d.tiers(); len(tiers) > 0 {
 		good = d.probedTiers(a, tiers)
+		dots, curve = draw.S8, draw.S6 // the inks of series are those of the tiers
+	} else {
+		good = d.probed(a, "good (%)", metrics.GoodRequestFraction, 100, func(c *Cell) float64 { return c.Good },
+			"fitted curve, never rising", dots, curve)
 	}
 	rate := d.probed(a, "requests/s", metrics.RequestThroughput, 1, func(c *Cell) float64 { return c.Rate },
-		"Universal Scalability Law")
+		"Universal Scalability Law", dots, curve)
 	var out []draw.Panel
+	marks := d.bracket()
 	for _, p := range []draw.Panel{good, rate} {
-		if len(p.Series) > 0 {
-			p.Marks = marks
-			out = append(out, p)
+		if len(p.Series) == 0 {
+			continue
 		}
+		p.Marks = slices.Clone(marks)
+		for i := range p.Marks {
+			if len(out) > 0 { // the panel above says what they are
+				p.Marks[i].Label = ""
+			}
+		}
+		out = append(out, p)
 	}
 	if len(out) == 0 {
 		return nil, "no probe has a figure"
@@ -69,10 +79,12 @@ func (d *Data) Held() (at *Cell) {
 }
 
 // probed is a panel with a figure of every probe, and the curve through them.
-func (d *Data) probed(a along, label, metric string, by float64, curve func(*Cell) float64, name string) draw.Panel {
+func (d *Data) probed(a along, label, metric string, by float64, curve func(*Cell) float64, name string,
+	ofDots, ofCurve draw.Ink,
+) draw.Panel {
 	p := draw.Panel{X: a.axis, Y: draw.Axis{Label: label, Zero: true}}
-	dots := draw.Series{Name: "probes", Ink: draw.Nth(0)}
-	line := draw.Series{Name: name, Ink: draw.Nth(1), Line: true, Bare: true}
+	dots := draw.Series{Name: "probes", Ink: ofDots}
+	line := draw.Series{Name: name, Ink: ofCurve, Line: true, Bare: true}
 	for _, c := range d.Cells {
 		for _, s := range d.each(c, metric, "avg") {
 			q := d.point(c, a.x(c), metric, s)
@@ -95,6 +107,34 @@ func (d *Data) probed(a along, label, metric string, by float64, curve func(*Cel
 // ofTier is the name of a metric by one of several limits.
 func ofTier(metric, tier string) string { return metric + " of " + tier }
 
+// Tier is one of several limits of a search, with the probe of the highest load that holds
+// and that of the lowest above it that fails; nil for none.
+type Tier struct {
+	Name         string
+	Holds, Fails *Cell
+}
+
+// Tiers are those of a search with several limits.
+func (d *Data) Tiers() (out []Tier) {
+	load := d.Load()
+	for _, name := range d.tiers() {
+		t := Tier{Name: name}
+		for _, c := range d.Cells {
+			if stateOf(c, name) == "holds" && (t.Holds == nil || c.At(load) > t.Holds.At(load)) {
+				t.Holds = c
+			}
+		}
+		for _, c := range d.Cells {
+			if stateOf(c, name) == "fails" && (t.Holds == nil || c.At(load) > t.Holds.At(load)) &&
+				(t.Fails == nil || c.At(load) < t.Fails.At(load)) {
+				t.Fails = c
+			}
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
 // tiers are the names of several limits of a search, none where there is one.
 func (d *Data) tiers() (names []string) {
 	for _, c := range d.Cells {
@@ -111,7 +151,7 @@ func (d *Data) tiers() (names []string) {
 func (d *Data) probedTiers(a along, tiers []string) draw.Panel {
 	p := draw.Panel{X: a.axis, Y: draw.Axis{Label: "good (%)", Zero: true}}
 	for i, tier := range tiers {
-		dots := draw.Series{Name: tier, Ink: draw.Nth(i)}
+		dots := draw.Series{Name: tier, Ink: draw.Nth(i), Shape: i}
 		for _, c := range d.Cells {
 			metric := ofTier(metrics.GoodRequestFraction, tier)
 			for _, s := range d.each(c, metric, "avg") {
@@ -152,7 +192,7 @@ func (d *Data) bracket() (out []draw.Mark) {
 				if x.state == "holds" {
 					fails = was
 				}
-				mark(fails, strings.TrimSpace(x.tier+" fails"), draw.Warn)
+				mark(fails, strings.TrimPrefix(x.tier+": ", ": ")+setting(fails.At(d.Load()))+" fails", draw.Warn)
 			}
 			last[x.tier] = c
 		}

@@ -71,9 +71,9 @@ func inPercent(s *draw.Series) {
 	}
 }
 
-// missedInks are for limits: no green, which would praise, and no red, which is
-// for failures.
-var missedInks = []draw.Ink{draw.S4, draw.S2, draw.S5, draw.S6, draw.S7, draw.S8}
+// missedInks are for limits: no red, which is for failures, and none that the lines above
+// the bars have.
+var missedInks = []draw.Ink{draw.S5, draw.S6, draw.S7, draw.S8}
 
 // misses stacks, cell by cell, the share of requests by the limit they missed.
 func (d *Data) misses(a along) draw.Panel {

@@ -98,6 +98,25 @@ benchmark:` + body + `
   phases: {type: concurrency, concurrency: 4, requests: 100}
 sweep: {type: grid, parameters: {concurrency: [1, 4, 16]}}
 multi_run: {num_runs: 3}`}, nil, "16", true, false, 0},
+	{"workload", []string{pairOf("before", 20), pairOf("after", 23)}, nil, "result-2", false, false, 0},
+	{"tiers", []string{`
+name: tiers
+benchmark:` + body + `
+  endpoint: {url: "mock:?step=5ms&batch=16&prefill=0.05ms&cv=0.2", streaming: true}
+  phases: {type: concurrency, requests: 150}
+search:
+  path: concurrency
+  range: [1, 64]
+  tiers: {chat: {where: ["time_to_first_token < 60"]}, batch: {where: ["time_to_first_token < 250"]}, bulk: {where: ["request_latency < 2000"]}}
+  share: 0.95`}, nil, "64", true, false, 0},
+	{"accuracy", []string{`
+name: accuracy
+benchmark:` + body + `
+  endpoint: {url: "mock:?ttft=15ms&itl=2ms&cv=0.2&knows=QUESTIONS&right=0.8&swap=0.4@12", streaming: true}
+  phases: {type: concurrency, concurrency: 1, requests: 200}
+  accuracy: {benchmark: own, path: "QUESTIONS", mode: mixed, share: 0.3}
+sweep: {type: grid, parameters: {concurrency: [2, 8, 16]}}
+multi_run: {num_runs: 3}`}, nil, "16", true, false, 0},
 	{"many", []string{`
 name: many
 benchmark:` + body + `
@@ -106,11 +125,38 @@ benchmark:` + body + `
 multi_run: {num_runs: 2}`}, nil, "81984", true, false, 250},
 }
 
+// pairOf is an experiment of one workload, one side of a comparison of two results.
+func pairOf(name string, ttft int) string {
+	return fmt.Sprintf(`
+name: %s
+benchmark:%s
+  endpoint: {url: "mock:?ttft=%dms&itl=2ms&cv=0.1", streaming: true}
+  phases: {type: concurrency, concurrency: 4, requests: 100}
+multi_run: {num_runs: 4}`, name, body, ttft)
+}
+
+// questions is a file of questions with known answers.
+func questions(t testing.TB) string {
+	t.Helper()
+	var b strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&b, `{"id": "q%d", "prompt": "What is %d + %d?", "answer": "%d", "grader": "math"}`+"\n", i, i, i+7, 2*i+7)
+	}
+	path := filepath.Join(t.TempDir(), "questions.jsonl")
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.ToSlash(path)
+}
+
 // directories are the result directories of a kind of report.
 func directories(t testing.TB, experiments, theirs []string) (dirs []string) {
 	t.Helper()
 	for i, text := range experiments {
 		work := t.TempDir()
+		if strings.Contains(text, "QUESTIONS") {
+			text = strings.ReplaceAll(text, "QUESTIONS", questions(t))
+		}
 		if _, err := sim.Run(text, work); err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,8 @@
 package page
 
 import (
+	"math"
+	"strings"
 	"testing"
 
 	"aiperf.dev/aiperf/sinks/report"
@@ -41,5 +43,51 @@ func TestTheForestSaysItsLevels(t *testing.T) {
 	drawn(d, report.Comparison{Comparison: &decide.Comparison{Rows: []decide.Row{row, equal}, Compared: 2}})
 	if want := "98.75 % intervals, 90 % where equal or not worse"; d.Levels != want {
 		t.Errorf("%q, want %q", d.Levels, want)
+	}
+}
+
+// What cannot be decided has its line, without a value, and a tile counts it among the
+// workloads; that something differs is what the interval of the decision says, not the
+// narrower one that shows equality.
+func TestWhatCannotBeDecidedIsCounted(t *testing.T) {
+	t.Parallel()
+	of := func(cell string, outcome decide.Verdict, change, low, high float64) decide.Row {
+		return decide.Row{
+			Cell: cell, Primary: true, Base: 100, Candidate: 100 * (1 + change), Margin: .05, Outcome: outcome,
+			Key: decide.Key{Tag: "request_latency", Stat: "p50"}, Change: change, Low: low, High: high,
+		}
+	}
+	nan := math.NaN()
+	open := of("isl 64", decide.Unclear, nan, nan, nan)
+	open.Undecidable = true
+	equal := of("isl 256", decide.Equivalent, .004, -.001, .009)
+	equal.EqualLow, equal.EqualHigh = .001, .007
+	d := &chart.Data{Requests: &chart.Requests{}}
+	drawn(d, report.Comparison{Comparison: &decide.Comparison{Rows: []decide.Row{open, equal}, Compared: 2}})
+	row, err := chart.Find("change")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	for _, r := range row.Build(d, nil).Panels[0].Rows {
+		said += r.Name + ": " + r.Said + "\n"
+	}
+	if !strings.Contains(said, "isl 64: cannot be decided\nisl 256: +0.4 % [+0.1, +0.7]\n") {
+		t.Error(said)
+	}
+	for _, c := range []struct {
+		rows []decide.Row
+		want string
+	}{
+		{[]decide.Row{open, equal}, "equal within 5 % in 1 of 2 workloads"},
+		{[]decide.Row{equal, open, of("isl 512", decide.Better, -.2, -.22, -.18)}, "better in 1 of 3 workloads"},
+		{[]decide.Row{open}, "cannot be decided"},
+		{[]decide.Row{of("isl 64", decide.Equivalent, .02, .01, .03)}, "changed, within the margin of 5 %"},
+	} {
+		d := &chart.Data{}
+		drawn(d, report.Comparison{Comparison: &decide.Comparison{Rows: c.rows, Compared: len(c.rows)}})
+		if got := ofMetric(d.Decided); got.Note != c.want {
+			t.Errorf("%q, want %q", got.Note, c.want)
+		}
 	}
 }

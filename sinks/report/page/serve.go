@@ -183,7 +183,7 @@ func drawn(d *chart.Data, c report.Comparison) {
 	d.Levels = c.Levels()
 	several := slices.ContainsFunc(c.Rows, func(r decide.Row) bool { return r.Cell != c.Rows[0].Cell })
 	for _, r := range c.Primary() {
-		if math.IsNaN(r.Change) {
+		if math.IsNaN(r.Change) && (!r.Undecidable || r.NoRuns()) {
 			continue
 		}
 		name := r.Cell
@@ -196,9 +196,10 @@ func drawn(d *chart.Data, c report.Comparison) {
 			Metric: cmp.Or(metrics.Series(r.Key.Tag, r.Key.Stat), r.Header), Name: words.Line(name),
 			Value: change, Low: low, High: high, Margin: r.Margin, Points: unit == " points",
 			LargerIsBetter: r.LargerIsBetter, Decided: true, Better: r.Outcome == decide.Better,
-			Worse: r.Outcome == decide.Worse, Hollow: r.Few(), Same: r.Outcome == decide.Equivalent,
-			Within: report.WithinMargin([]decide.Row{r}),
-			Title:  fmt.Sprintf(", %.3g %% interval: %s", 100*level, r.Outcome),
+			Worse: r.Outcome == decide.Worse, Same: r.Outcome == decide.Equivalent,
+			Within: report.WithinMargin([]decide.Row{r}), Differs: r.Low > 0 || r.High < 0, Hollow: r.Few(),
+			Instead: "cannot be decided",
+			Title:   fmt.Sprintf(", %.3g %% interval: %s", 100*level, r.Outcome),
 		}
 		d.Decided = append(d.Decided, x)
 	}

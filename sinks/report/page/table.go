@@ -61,8 +61,7 @@ func (p *Page) marks() {
 			e := &r.Cells[k]
 			has[e.Mark] = true
 			has["few"] = has["few"] || strings.HasSuffix(e.Class, "few")
-			has["*"] = has["*"] || strings.HasSuffix(e.Text, " *")
-			all = all && e.Mark != "" && e.Mark == p.Rows[0].Cells[k].Mark
+			all = all && k > 0 && e.Mark != "" && e.Mark == p.Rows[0].Cells[k].Mark
 		}
 		if !all {
 			continue
@@ -77,7 +76,7 @@ func (p *Page) marks() {
 		{"few", "grey: uncertain, of too few requests for this percentile (--request-count)"},
 		{validity.DoubtMark, validity.DoubtMark + ": in doubt, see the checks below the answer"},
 		{validity.InvalidMark, validity.InvalidMark + ": invalid, see the checks below the answer"},
-		{"*", "*: no row is better in both throughput and latency"},
+		{frontMark, "*: no row is better in both throughput and latency"},
 	} {
 		if has[m[0]] {
 			said = append(said, m[1])
@@ -109,9 +108,8 @@ func row(d *chart.Data, c *chart.Cell, cols []metrics.Headline) Row {
 	for _, m := range cols {
 		out.Cells = append(out.Cells, figureEntry(d.Get(c, m.Tag, m.Stat), m.Percent()))
 	}
-	mark := ""
 	if c.Front {
-		mark = " *"
+		out.Cells[0].Mark = frontMark
 	}
 	var is []string
 	for _, name := range objectives(c) {
@@ -121,11 +119,14 @@ func row(d *chart.Data, c *chart.Cell, cols []metrics.Headline) Row {
 		is = append(is, "knee")
 	}
 	out.Cells = append(out.Cells, Entry{
-		Class: c.Verdict.String(), Text: c.Verdict.String() + mark,
+		Class: c.Verdict.String(), Text: c.Verdict.String(),
 		Small: strings.Join(is, ", "),
 	})
 	return out
 }
+
+// frontMark stands at the name of a row that no other one is better than.
+const frontMark = "*"
 
 // objectives are those that a cell is the best for.
 func objectives(c *chart.Cell) []string {

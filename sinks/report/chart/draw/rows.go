@@ -52,14 +52,8 @@ func (l *layout) rows(p *Panel, b box) {
 	pl := &panel{layout: l, p: &Panel{X: p.X}, x: x, b: box{b.x0 + left + gap, b.y0, b.x1 - right - gap, b.y1}}
 	pl.u = pl.below(pl.b.w(), false)
 	pl.b.y1 -= pl.u.height
-	for _, m := range p.Marks {
-		if m.band() {
-			r := pl.in(rectangle(inkOr(m.Ink, Grid), box{pl.px(m.At), pl.b.y0, pl.px(m.To), pl.b.y1}))
-			r.shade = bandShade
-			l.add(r)
-		} else {
-			l.add(pl.in(line(inkOr(m.Ink, Muted), 1, xy{pl.px(m.At), pl.b.y0}, xy{pl.px(m.At), pl.b.y1})))
-		}
+	if !above {
+		pl.ground(p.Marks, pl.b.y0, pl.b.y1)
 	}
 	pl.xAxis()
 	y := b.y0
@@ -73,12 +67,26 @@ func (l *layout) rows(p *Panel, b box) {
 		pl.behind(l.row(r, b, base, left, right, above))
 		if !r.Heading {
 			at := y + h/2
-			if above {
+			if above { // no mark goes through words
 				at = y + h - 9
+				pl.ground(p.Marks, at-8, y+h)
 			}
 			pl.value(r, at, i+1)
 		}
 		y += h
+	}
+}
+
+// ground draws the marks behind values, from one height to another.
+func (p *panel) ground(marks []Mark, top, bottom float64) {
+	for _, m := range marks {
+		if m.band() {
+			r := p.in(rectangle(inkOr(m.Ink, Grid), box{p.px(m.At), top, p.px(m.To), bottom}))
+			r.shade = bandShade
+			p.add(r)
+		} else {
+			p.add(p.in(line(inkOr(m.Ink, Muted), 1, xy{p.px(m.At), top}, xy{p.px(m.At), bottom})))
+		}
 	}
 }
 

@@ -1,0 +1,156 @@
+package page_test
+
+import (
+	"html"
+	"regexp"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/sinks/report/chart"
+	"aiperf.dev/aiperf/sinks/report/chart/draw"
+	"aiperf.dev/aiperf/sinks/report/page"
+)
+
+// kind is a kind of report by its name, with its page as text, and what is drawn in it.
+func kind(t *testing.T, name string) (text string, d *chart.Data) {
+	t.Helper()
+	for _, r := range reports {
+		if r.name != name {
+			continue
+		}
+		dirs := directories(t, r.experiments, r.theirs)
+		d, err := page.Load(dirs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := page.Of(d, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.ReplaceAll(html.UnescapeString(string(doc)), "\u00a0", " "), d
+	}
+	t.Fatalf("no kind %q", name)
+	return "", nil
+}
+
+// shape is a tile of the head: what it is of, its value, and the words below.
+var shape = regexp.MustCompile(`<div class="tile"><span>([^<]*)</span><b[^>]*>([^<]*)</b>(?:<span>([^<]*)</span>)?`)
+
+// tilesOf are those of a page, each in one line.
+func tilesOf(text string) (out []string) {
+	for _, m := range shape.FindAllStringSubmatch(text, -1) {
+		out = append(out, strings.TrimSpace(m[1]+": "+m[2]+"; "+m[3]))
+	}
+	return out
+}
+
+// head is the title of the chart that shows the answer.
+func head(text string) string {
+	_, text, _ = strings.Cut(text, `<section class="charts" aria-label="The chart that shows it"><figure id="chart-`)
+	id, _, _ := strings.Cut(text, `"`)
+	return id
+}
+
+// No word of any chart lies on a word, a line, a sign or a bar, or is cut by an edge, at the
+// width of a telephone, of one of two charts beside each other, and of the whole page.
+func TestWordsOfEveryKindOfPage(t *testing.T) {
+	t.Parallel()
+	for _, r := range reports {
+		if r.cells > 0 || r.bare {
+			continue
+		}
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			d, err := page.Load(directories(t, r.experiments, r.theirs))
+			if err != nil {
+				t.Fatal(err)
+			}
+			drawn := 0
+			for _, row := range chart.Catalogue() {
+				for _, c := range row.All(d) {
+					for _, width := range []float64{page.Narrow, page.Half, page.Broad} {
+						for _, found := range draw.Overlaps(c, draw.SizeIn(width, c)) {
+							t.Errorf("%s, %.0f pixels wide: %s", c.ID, width, found)
+						}
+					}
+					if c.Missing == "" {
+						drawn++
+					}
+				}
+			}
+			if drawn == 0 {
+				t.Error("nothing is drawn")
+			}
+		})
+	}
+}
+
+// Of a search with several limits each has a tile with the load that holds, and the chart of
+// the probes shows the answer; its colours mean one thing.
+func TestPageOfTiers(t *testing.T) {
+	t.Parallel()
+	text, d := kind(t, "tiers")
+	tiles := strings.Join(tilesOf(text), "\n")
+	for _, want := range []string{"batch: concurrency ", "bulk: concurrency 64; holds; no higher load fails", "chat: concurrency ", " fails"} {
+		if !strings.Contains(tiles, want) {
+			t.Errorf("no %q in %s", want, tiles)
+		}
+	}
+	if id := head(text); id != "search" {
+		t.Errorf("%s shows the answer", id)
+	}
+	row, err := chart.Find("search")
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := map[draw.Ink]string{}
+	c := row.Build(d, nil)
+	for _, p := range c.Panels {
+		for _, s := range p.Series {
+			if was, taken := of[s.Ink]; taken && was != s.Name {
+				t.Errorf("%s is %s and %s", s.Ink, was, s.Name)
+			}
+			of[s.Ink] = s.Name
+		}
+	}
+	if n := len(c.Panels); n != 2 || len(of) < 5 {
+		t.Errorf("%d panels, series %v", n, of)
+	}
+}
+
+// Whether answers stay right under load is shown first, over all loads.
+func TestPageOfAnswers(t *testing.T) {
+	t.Parallel()
+	text, _ := kind(t, "accuracy")
+	if id := head(text); id != "answers" {
+		t.Errorf("%s shows the answer", id)
+	}
+	if tiles := strings.Join(tilesOf(text), "\n"); !regexp.MustCompile(`Right answers: [0-9.]+ to [0-9.]+ %; over 3 cells`).MatchString(tiles) {
+		t.Error(tiles)
+	}
+}
+
+// A comparison of one workload has a row for each metric, without the name of the candidate
+// at each, and the head names the server of each side.
+func TestPageOfOneWorkload(t *testing.T) {
+	t.Parallel()
+	text, d := kind(t, "workload")
+	row, err := chart.Find("change")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := row.Build(d, nil).Panels[0].Rows
+	for _, r := range rows {
+		if r.Heading || !strings.HasSuffix(r.Name, " is better") {
+			t.Errorf("%+v", r)
+		}
+	}
+	if len(rows) < 4 {
+		t.Errorf("%d rows", len(rows))
+	}
+	for _, want := range []string{"result-1 mock:?ttft=20ms", "result-2 mock:?ttft=23ms"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the head does not say %q", want)
+		}
+	}
+}
