@@ -20,7 +20,7 @@ type MLflow struct {
 	ArtifactGlobs []string `json:"artifact_globs,omitempty"`
 }
 
-// WandB is a project of Weights & Biases that results are filed with.
+// WandB is a project of Weights & Biases to log the results to.
 type WandB struct {
 	Project string   `json:"project,omitempty"`
 	Entity  string   `json:"entity,omitempty"`
