@@ -57,6 +57,15 @@ func (d *Data) Baseline() string {
 	return baseline(d.pairs(d.Axes[i]), d.Axes[i])
 }
 
+// System is the name of what a cell measures, where several systems are; "" elsewhere.
+func (d *Data) System(c *Cell) string {
+	i := slices.IndexFunc(d.Axes, func(a string) bool { return sweep.AxisNamed(a).System })
+	if i < 0 {
+		return ""
+	}
+	return c.Values[d.Axes[i]].Text
+}
+
 func (d *Data) changes(treatment string) (list []Change) {
 	pairs := d.pairs(treatment)
 	metric, label := d.output()

@@ -17,7 +17,6 @@ import (
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
-	"aiperf.dev/aiperf/sweep"
 )
 
 // told is the small line above the answer: the experiment, the model, the servers, the
@@ -108,11 +107,8 @@ func asked(d *chart.Data) (kinds, servers []string) {
 // identity of their cells.
 func systems(d *chart.Data) map[[2]string]string {
 	out := map[[2]string]string{}
-	i := slices.IndexFunc(d.Axes, func(a string) bool { return sweep.AxisNamed(a).System })
 	for _, c := range d.Cells {
-		if i >= 0 {
-			out[[2]string{c.Dir, c.ID}] = words.Clip(c.Values[d.Axes[i]].Text, serverLong)
-		}
+		out[[2]string{c.Dir, c.ID}] = words.Clip(d.System(c), serverLong)
 	}
 	return out
 }
