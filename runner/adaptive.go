@@ -63,7 +63,10 @@ func boundaryOf(a *source.Adapted, tier int) *aiperf.SearchBoundary {
 	if b == nil {
 		return nil
 	}
-	out := &aiperf.SearchBoundary{Holds: b.Holds, Fails: b.Fails, Kind: b.Kind, Low: b.Low, High: b.High}
+	out := &aiperf.SearchBoundary{Holds: b.Holds, Fails: b.Fails, Kind: b.Kind}
+	if !math.IsNaN(b.Low) && !math.IsNaN(b.High) {
+		out.CI = &[2]float64{b.Low, b.High}
+	}
 	if b.Fails != nil {
 		if x := a.Iterations[*b.Fails].Breach[tier]; x != nil {
 			out.Breach = &aiperf.Breach{SLAFilter: x.SLAFilter, Observed: x.Observed}

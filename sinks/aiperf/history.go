@@ -2,7 +2,6 @@ package aiperf
 
 import (
 	"fmt"
-	"math"
 	"path/filepath"
 	"strings"
 
@@ -38,11 +37,11 @@ type SearchIteration struct {
 
 // SearchBoundary is where the limits begin to be missed.
 type SearchBoundary struct {
-	Holds, Fails *int    // iterations
-	Breach       *Breach // of Fails
-	Kind         string  // smooth, cliff; "" where the planner does not say
-	Binding      string  // the limit that decides, "" likewise
-	Low, High    float64 // NaN without an interval
+	Holds, Fails *int        // iterations
+	Breach       *Breach     // of Fails
+	Kind         string      // smooth, cliff; "" where the planner does not say
+	Binding      string      // the limit that decides, "" likewise
+	CI           *[2]float64 // nil without an interval: a kept result is JSON, which has no NaN
 }
 
 // Breach is the first limit that a point misses.
@@ -171,8 +170,8 @@ func (h *SearchHistory) boundary(b *SearchBoundary) any {
 	if b.Binding != "" {
 		out = out.with("binding_constraint", b.Binding)
 	}
-	if !math.IsNaN(b.Low) && !math.IsNaN(b.High) {
-		out = out.with("boundary_ci", object{}.with("lo", number(b.Low)).with("hi", number(b.High)))
+	if b.CI != nil {
+		out = out.with("boundary_ci", object{}.with("lo", number(b.CI[0])).with("hi", number(b.CI[1])))
 	}
 	return out
 }

@@ -41,13 +41,13 @@ func TestHistoryHasAIPerfsShape(t *testing.T) {
 		},
 		Boundary: &aiperf.SearchBoundary{
 			Holds: &zero, Fails: &one,
-			Breach: &aiperf.Breach{SLAFilter: limit, Observed: &observed}, Low: math.NaN(), High: math.NaN(),
+			Breach: &aiperf.Breach{SLAFilter: limit, Observed: &observed},
 		},
 	}
 	monotonic := &aiperf.SearchHistory{
 		Config: config, Best: []int{0}, Reason: "max_iterations", Recipe: "max-concurrency-under-sla",
 		Iterations: bayesian.Iterations[:1],
-		Boundary:   &aiperf.SearchBoundary{Holds: &zero, Low: math.NaN(), High: math.NaN()},
+		Boundary:   &aiperf.SearchBoundary{Holds: &zero},
 	}
 	for name, h := range map[string]*aiperf.SearchHistory{
 		"search_history.json":           bayesian,
@@ -65,7 +65,7 @@ func TestHistoryHasAIPerfsShape(t *testing.T) {
 	dir := t.TempDir()
 	bayesian.Best, bayesian.Boundary, bayesian.Reason = nil, &aiperf.SearchBoundary{
 		Fails: &one, Kind: "cliff",
-		Binding: "time_to_first_token:p95", Low: 8, High: 9,
+		Binding: "time_to_first_token:p95", CI: &[2]float64{8, 9},
 	}, ""
 	if _, err := aiperf.WriteHistory(dir, bayesian); err != nil {
 		t.Fatal(err)
