@@ -58,29 +58,39 @@ func Share(trials []Tally, level float64) Estimate {
 	return e
 }
 
-// Differ reports whether trials differ by more than independent attempts of one share would: the statistic of
-// Pearson's test of equal shares lies beyond the quantile of its χ² that is exceeded in alpha of the cases.
-// Fewer than two trials, and those that are all good or all bad, do not.
+// Differ reports whether trials differ by more than independent attempts of one share would: Apart lies beyond the
+// quantile of its χ² that is exceeded in alpha of the cases. Fewer than two trials, and those that are all good or all
+// bad, do not.
 func Differ(trials []Tally, alpha float64) bool {
-	var hits, of float64
 	n := 0
 	for _, t := range trials {
 		if t.Of > 0 && t.Hits >= 0 {
-			hits, of, n = hits+min(t.Hits, t.Of), of+t.Of, n+1
+			n++
+		}
+	}
+	return n > 1 && Apart(trials) > 2*gammaQuantile(float64(n-1)/2, 1-alpha)
+}
+
+// Apart is the statistic of Pearson's test that n trials have one share: χ² with n − 1 degrees of freedom for
+// independent attempts of one, 0 where all are good or all are bad.
+func Apart(trials []Tally) (x float64) {
+	var hits, of float64
+	for _, t := range trials {
+		if t.Of > 0 && t.Hits >= 0 {
+			hits, of = hits+min(t.Hits, t.Of), of+t.Of
 		}
 	}
 	p := hits / of
-	if n < 2 || p <= 0 || p >= 1 {
-		return false
+	if !(p > 0 && p < 1) {
+		return 0
 	}
-	x := 0.0
 	for _, t := range trials {
 		if t.Of > 0 && t.Hits >= 0 {
 			r := min(t.Hits, t.Of) - p*t.Of
 			x += r * r / (t.Of * p * (1 - p))
 		}
 	}
-	return x > 2*gammaQuantile(float64(n-1)/2, 1-alpha)
+	return x
 }
 
 // shareBatches is how many batches DesignEffect takes the variance of.

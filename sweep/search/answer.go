@@ -1,5 +1,7 @@
 package search
 
+import "slices"
+
 // Outcome is how a search ended.
 type Outcome string
 
@@ -97,14 +99,8 @@ func (s *state) after() []State {
 	out := make([]State, len(s.runs))
 	for i, r := range s.runs {
 		if r.Unfit == "" {
-			l := Load{Load: r.Load}
-			for _, x := range s.runs[:i+1] {
-				if x.Unfit == "" && x.Load == r.Load {
-					l.Runs++
-				}
-			}
-			l.judge(s.Terms, s.runs[:i+1])
-			out[i] = l.State
+			loads := judged(s.Terms, s.runs[:i+1])
+			out[i] = loads[slices.IndexFunc(loads, func(l Load) bool { return l.Load == r.Load })].State
 		}
 	}
 	return out

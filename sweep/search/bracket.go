@@ -210,11 +210,11 @@ func (s *state) seen(l *Load) bool {
 	return l.below
 }
 
-// times is how often an end of the bracket has to be seen: twice, and three times where runs of
+// times is how often an end of the bracket has to be seen: twice, and more often where runs of
 // other loads differ, but those of the end would not show it. There a run may be good by luck.
 func (s *state) times(l *Load) int {
 	if s.noisy && l.flat {
-		return mostRuns
+		return luckyRuns
 	}
 	return 2
 }

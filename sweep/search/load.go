@@ -47,6 +47,7 @@ type Load struct {
 	Of        float64 // requests
 	Torn      bool    // of an Answer: one of its runs holds by itself and another one fails by itself
 	differ    bool    // its runs differ by more than independent requests would
+	apart     float64 // by how much: Pearson's statistic, 1 on average for each run after the first that is like the others
 	flat      bool    // nearly all of its requests are good, or bad, which does not show how runs differ
 	above     bool    // some run came after one at a larger load
 	below     bool
@@ -71,23 +72,51 @@ func judged(t Terms, runs []Run) []Load {
 		before = r.Load
 	}
 	for i := range loads {
-		loads[i].judge(t, runs)
+		loads[i].judge(t, runs, 0)
 	}
+	doubt(t, loads, runs)
 	return loads
 }
 
-// judge decides the load by its usable runs.
-func (l *Load) judge(t Terms, runs []Run) {
+// doubt is about runs that are good from first to last at a load above one that was not decided. Less
+// load is never worse, so these do not show more than that one does: requests that are under way
+// together are late together, and a run may have met no such time. What other loads show of that counts for such a
+// load, too: bad requests come in bunches, which are the larger the more requests are under way.
+func doubt(t Terms, loads []Load, runs []Run) {
+	var effect, freedom float64 // of the loads that show how runs differ, for one request under way
+	for i := range loads {
+		if l := &loads[i]; l.Runs > 1 && l.Of > 0 && !l.flat {
+			effect += l.apart / t.flight(l.Load)
+			freedom += float64(l.Runs - 1)
+		}
+	}
+	if freedom == 0 || !slices.ContainsFunc(loads, func(l Load) bool { return l.differ }) {
+		return
+	}
+	open := false
+	for i := range loads {
+		l := &loads[i]
+		if open && l.flat && l.State == Holds {
+			l.judge(t, runs, effect/freedom*t.flight(l.Load))
+		}
+		open = open || l.State == Undecided
+	}
+}
+
+// judge decides the load by its usable runs, as if so many requests, at least, counted as one.
+func (l *Load) judge(t Terms, runs []Run, effect float64) {
+	l.Of = 0
 	var worst, best []stats.Tally
 	own := map[State]int{}
 	for _, r := range runs {
 		if r.Unfit == "" && r.Load == l.Load {
+			r.Worst.Effect, r.Best.Effect = max(r.Worst.Effect, effect), max(r.Best.Effect, effect)
 			worst, best = append(worst, r.Worst), append(best, r.Best)
 			own[r.Own]++
 			l.Of += r.Worst.Of
 		}
 	}
-	l.differ, l.flat = stats.Differ(worst, differs), flat(worst)
+	l.differ, l.flat, l.apart = stats.Differ(worst, differs), flat(worst), stats.Apart(worst)
 	low := stats.Share(worst, Level)
 	high := low
 	if !slices.Equal(worst, best) {
@@ -121,7 +150,7 @@ func (l *Load) alone(t Terms, runs []Run) (torn bool) {
 	for _, r := range runs {
 		if r.Unfit == "" && r.Load == l.Load {
 			one := Load{Load: l.Load, Runs: 1}
-			one.judge(t, []Run{r})
+			one.judge(t, []Run{r}, 0)
 			found[one.State] = true
 		}
 	}

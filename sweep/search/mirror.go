@@ -18,6 +18,14 @@ func (s *state) mirror(load float64) float64 {
 	return s.Low * s.High / load
 }
 
+// flight is the load that is seen at a place, to compare how many requests are under way.
+func (t Terms) flight(place float64) float64 {
+	if t.Find == Min {
+		return t.Low * t.High / place
+	}
+	return place
+}
+
 // face is the load that is seen at a place, as it was given.
 func (s *state) face(place float64) float64 {
 	if s.Find != Min {

@@ -234,6 +234,40 @@ func TestContrary(t *testing.T) {
 	}
 }
 
+// Runs that are good from first to last show nothing of how runs differ. Where those of other loads do, an end takes
+// five of them; and above a load that three runs did not decide, three good ones do not hold: that load had good
+// ones, too.
+func TestLuck(t *testing.T) {
+	t.Parallel()
+	terms := search.Terms{Low: 1, High: 64, Whole: true, Share: limitShare, Resolution: 0.05, Probes: 60}
+	runs := map[float64][]float64{ // good ones of 200
+		1: {200}, 4: {200}, 8: {200, 200, 200, 200, 200, 200}, 9: {190, 120, 180}, 16: {120, 60, 40, 80, 90, 100}, 11: {120, 60, 90, 60, 80}, 10: {190, 90, 150},
+		32: {0},
+	}
+	seen := map[float64]int{}
+	a := find(t, terms, func(load float64) search.Run {
+		y := stats.Tally{Hits: runs[load][seen[load]], Of: 200}
+		seen[load]++
+		return search.Run{Worst: y, Best: y, Own: search.Holds}
+	})
+	if a.Holds == nil || a.Holds.Load != 8 || a.Holds.Runs != 5 || !a.Sure {
+		t.Errorf("holds %+v, sure %v, runs %v", a.Holds, a.Sure, seen)
+	}
+	var list []search.Run
+	for _, load := range []float64{8, 16} {
+		for _, hits := range [][]float64{{200, 90, 200}, {200, 200, 200}}[int(load)/8-1] {
+			y := stats.Tally{Hits: hits, Of: 200}
+			list = append(list, search.Run{Load: load, Worst: y, Best: y, Own: search.Holds})
+		}
+	}
+	if a := search.SoFar(terms, list); a.Loads[1].State != search.Undecided || a.After[5] != search.Undecided {
+		t.Errorf("above a load with a bad run of three, three good ones show: %+v, after them %s", a.Loads[1], a.After[5])
+	}
+	if a := search.SoFar(terms, list[3:]); a.Loads[0].State != search.Holds {
+		t.Errorf("three good ones alone show: %+v", a.Loads[0])
+	}
+}
+
 func ExampleNext() {
 	carries := func(load float64) search.Run { // all are good up to 37 users, half of them above
 		y := stats.Tally{Hits: 200, Of: 200}
