@@ -45,8 +45,8 @@ search: {path: concurrency, range: [1, 16], also: ["error_rate < 0.001"], budget
 `
 
 // TestSearchKilledAnywhere: a search that is killed at a drawn moment, and continued, has the history and the
-// answer of one that was left alone, and makes no more than one probe twice. Moments are bytes of the journal, which grows with each
-// step of a probe, and the appearance of a file: of the history, while it is written, and of the tables.
+// answer of one that was left alone, and makes no more than one probe twice. Moments are bytes of the journal, which
+// grows with each step of a probe, and of files: of the history, while it is written, or of the tables.
 func TestSearchKilledAnywhere(t *testing.T) {
 	t.Parallel()
 	for _, s := range []struct {

@@ -47,7 +47,7 @@ type Load struct {
 	Of        float64 // requests
 	Torn      bool    // of an Answer: one of its runs holds by itself and another one fails by itself
 	differ    bool    // its runs differ by more than independent requests would
-	apart     float64 // by how much: Pearson's statistic, 1 on average for each run after the first that is like the others
+	apart     float64 // by how much: Pearson's statistic, 1 on average for each run after the first if all are alike
 	flat      bool    // nearly all of its requests are good, or bad, which does not show how runs differ
 	above     bool    // some run came after one at a larger load
 	below     bool
