@@ -283,6 +283,39 @@ func TestRecordedComparison(t *testing.T) {
 	}
 }
 
+// Each of several limits of a search has its answer above everything else, with what it is an answer to, and the first
+// chart is that of the search.
+func TestAnswersOfTiers(t *testing.T) {
+	t.Parallel()
+	_, d := answered(t, `
+name: tiers
+benchmark:`+body+`
+  endpoint: {url: "mock:?ttft=15ms&itl=2ms&workers=2&queue=2", streaming: true}
+  phases: {type: concurrency, requests: 60}
+search:
+  path: concurrency
+  range: [1, 8]
+  share: 0.9
+  tiers: {all: {where: ["time_to_first_token < 60000"]}, now: {where: ["time_to_first_token < 0.001"]}}`)
+	doc, err := page.Of(d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, below, _ := strings.Cut(strings.ReplaceAll(html.UnescapeString(string(doc)), "\u00a0", " "), `class="tiles"`)
+	for _, want := range []string{
+		"<h1>all: ", "limit: 90 % of all requests with time_to_first_token < 60000 ms", "now: fewer than ",
+		"limit: 90 % of all requests with time_to_first_token < 0.001 ms",
+	} {
+		if !strings.Contains(strings.ToLower(head), want) {
+			t.Errorf("no %q above the figures: %s", want, head[strings.Index(head, "<header>"):])
+		}
+	}
+	first, second := strings.Index(below, "The search"), strings.Index(below, "Latency against load")
+	if first < 0 || second >= 0 && second < first {
+		t.Errorf("the chart of the search stands at %d, that of latencies at %d", first, second)
+	}
+}
+
 // A search sends more than the server takes: that most of its requests failed is not the
 // answer, which names the load that holds, with its figures; probes stand by load, and bars at
 // theirs.

@@ -56,7 +56,8 @@ func compose(d *chart.Data, said []string) (*Page, error) {
 	}
 	p.Answer, p.Rest = answers[0], answers[1:]
 	if len(d.Compared) != 1 && len(p.Rest) > 0 { // what follows a comparison is about each result
-		p.More, p.Rest = p.Rest[:1], p.Rest[1:]
+		n := max(1, ofTiers(d, p.Rest))
+		p.More, p.Rest = p.Rest[:n], p.Rest[n:]
 	}
 	if s := relied(d); s != "" {
 		p.More = append([]string{s}, p.More...)
@@ -70,6 +71,22 @@ func compose(d *chart.Data, said []string) (*Page, error) {
 	p.pictures(d)
 	p.details(d, checks, errs)
 	return p, p.facts(d)
+}
+
+// ofTiers is how many sentences it takes until each of several limits of a search has its answer, and the last one
+// what it is an answer to; 0 where there is one limit.
+func ofTiers(d *chart.Data, said []string) (n int) {
+	for _, tier := range d.Tiers() {
+		for i, s := range said {
+			if strings.HasPrefix(strings.ToLower(s), strings.ToLower(tier.Name)+": ") {
+				n = max(n, i+1)
+			}
+		}
+	}
+	for limit := false; n > 0 && n < len(said) && !limit; n++ {
+		limit = strings.HasPrefix(strings.ToLower(said[n]), "limit: ")
+	}
+	return n
 }
 
 // pictures are the chart that shows the answer, and below the table the others, two
