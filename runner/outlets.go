@@ -56,9 +56,11 @@ func openOutlets(ctx context.Context, plan *sweep.Plan, opt *Options) (*outlets,
 		}
 		opt.say("progress is served at http://" + o.page.Address + "/metrics")
 	}
+	probe, stop := context.WithTimeout(ctx, probing)
+	defer stop()
 	if c := &b.OTel; c.URL != "" && (c.Metrics || c.Timing) {
 		to := o.collector(opt, plan)
-		if err := otlp.Probe(ctx, to.URL); err != nil {
+		if err := otlp.Probe(probe, to.URL); err != nil {
 			opt.say(fmt.Sprintf("OpenTelemetry: %s takes nothing yet: %s; it is tried again while the runs go on", o.url,
 				o.hide.Text(diag.Line(err))))
 		}
@@ -68,13 +70,16 @@ func openOutlets(ctx context.Context, plan *sweep.Plan, opt *Options) (*outlets,
 		}
 	}
 	if c := &b.MLflow; c.TrackingURI != "" {
-		if err := o.openMLflow(ctx); err != nil {
+		if err := o.openMLflow(probe); err != nil {
 			opt.say(fmt.Sprintf("MLflow: %s cannot be filed with: %s; it is tried again when the results are there",
 				secret.URL(c.TrackingURI), o.hide.Text(diag.Line(err))))
 		}
 	}
 	return o, nil
 }
+
+// probing is how long the load waits for those who take results: who hangs is tried again later.
+const probing = 5 * time.Second
 
 // openMLflow finds the server that results are filed with.
 func (o *outlets) openMLflow(ctx context.Context) (err error) {

@@ -155,7 +155,7 @@ type Resolved struct {
 // model or host, is none.
 func (r *Resolved) Secrets() []string {
 	e := &r.Benchmark.Endpoint
-	urls := slices.Concat(e.URLs, r.Benchmark.outlets())
+	urls := slices.Concat(e.URLs, r.Benchmark.outlets(), r.Benchmark.ServerMetrics.URLs, r.Benchmark.GPUTelemetry.URLs)
 	known, maybe := secret.Words(e.APIKey, e.Headers.Plain(), urls, e.Extra.Plain())
 	if f := e.Flip; f != nil {
 		k, m := secret.Words("", f.Headers.Plain(), []string{f.Call}, f.Body.Plain())

@@ -290,7 +290,9 @@ func (c *Client) do(ctx context.Context, method, where string, body io.Reader, k
 	if err != nil {
 		var of *url.Error // it names the address, which is said already
 		if errors.As(err, &of) {
-			err = of.Err
+			if err = of.Err; of.Timeout() {
+				return errors.New("it does not answer in time")
+			}
 		}
 		return fmt.Errorf("%s", words.Clip(words.Line(secret.Shapes(err.Error())), 200))
 	}
