@@ -30,7 +30,7 @@ func Catalogues() (rules, facts [][]string) {
 		}
 		next := r.Next
 		if r.ask != nil {
-			next = "what is missing first"
+			next = "the first thing that is missing"
 		}
 		rules = append(rules, []string{"`" + r.Name + "`", r.Title, when, certainty, next})
 	}

@@ -117,10 +117,10 @@ func Rules() []Rule {
 			Next:  "reset the prefix cache before each run, or send prompts that share nothing", beside: true,
 			spoils: true,
 			says: func(f *facts) string {
-				return "the prefix cache did not help all trials alike: the share of prompt tokens it had differs by " +
+				return "the prefix cache helped some trials more than others: the share of prompt tokens that it held differs by " +
 					short(100*f.get("hit_spread")) + " points between them"
 			},
-			brief: "the prefix cache did not help all trials alike",
+			brief: "the prefix cache helped some trials more than others",
 		},
 		{
 			Name: "drift", Title: "the server changed while it was measured",
@@ -142,16 +142,16 @@ func Rules() []Rule {
 			Firm: []Bound{atLeast("preempted", 0.01), atLeast("kv_median", 0.9)},
 			Next: "give the KV cache more memory (vLLM --gpu-memory-utilization, SGLang --mem-fraction-static) or a smaller type, shorten prompts and answers, or send fewer requests at once",
 			says: func(f *facts) string {
-				text := "the KV cache is full: " + f.told("kv_median") + " of it was in use half of the time"
+				text := "the KV cache is full: " + f.told("kv_median") + " of it was in use for half of the time"
 				if f.get("kv_median") < 0.9 {
 					text = "the KV cache has no room for another request: up to " + f.told("kv_most") +
 						" of it was in use"
 				}
 				if f.get("preempted") > 0 {
-					text += ", and a request lost its place in it " + short(f.get("preempted")) + " times on average"
+					text += ", and a request was preempted " + short(f.get("preempted")) + " times on average"
 				}
 				if v := f.get("queue_share"); v >= queueLimit {
-					text += "; requests waited " + f.told("queue_share") + " of their time"
+					text += "; requests waited for " + f.told("queue_share") + " of their time"
 				}
 				return text
 			},
@@ -164,7 +164,7 @@ func Rules() []Rule {
 			Unless: []Bound{atLeast("preempted", 0.01)},
 			Next:   "let the server run more at once (vLLM --max-num-seqs, SGLang --max-running-requests) and see whether throughput grows, or send fewer requests at once",
 			says: func(f *facts) string {
-				return fmt.Sprintf("requests wait for a slot: at most %s ran at once, %s waited on average, and waiting was %s of a request's time",
+				return fmt.Sprintf("requests wait for a slot: at most %s ran at once, %s waited on average, and requests spent %s of their time waiting",
 					short(f.get("running_most")), short(f.get("waiting")), f.told("queue_share"))
 			},
 			brief:  "requests wait for a slot",
@@ -193,7 +193,7 @@ func Rules() []Rule {
 			Unless: []Bound{atLeast("queue_share", queueLimit), atLeast("preempted", 0.01)},
 			Next:   "look at the GPU: memory bandwidth in use (DRAM active) and power say which part of it is the limit",
 			says: func(f *facts) string {
-				return fmt.Sprintf("making tokens takes the server's time: one takes %s, and %s at the lowest load; requests wait %s of their time, and prompts take %s of it",
+				return fmt.Sprintf("making tokens takes the server's time: a token takes %s, against %s at the lowest load; requests wait for %s of their time, and prompts take %s of the server's",
 					f.told("itl_ms"), words.Millis(f.lowest.get("itl_ms")),
 					f.told("queue_share"), f.told("prefill_use"))
 			},
@@ -215,7 +215,7 @@ func Rules() []Rule {
 			Cases: [][]Bound{queue, {atLeast("queue_share", queueLimit), atLeast("waiting_median", 1)}},
 			says: func(f *facts) string {
 				if f.get("running_flat") >= flat {
-					return fmt.Sprintf("requests wait %s of their time for a place among the %s that the server runs at once; whether its slots or its KV cache limit that is not known",
+					return fmt.Sprintf("requests spend %s of their time waiting to be among the %s that the server runs at once; whether its slots or its KV cache are the limit is not known",
 						f.told("queue_share"), short(f.get("running_most")))
 				}
 				return "requests wait in the server's queue for " + f.told("queue_share") +
@@ -242,14 +242,14 @@ func Rules() []Rule {
 			Unless: []Bound{atLeast("preempted", 0.01), atLeast("kv_most", fullCache)},
 			says: func(f *facts) string {
 				if f.get("kept_up") == 1 {
-					return fmt.Sprintf("the server keeps up with %s requests/s, and requests wait %s of their time",
+					return fmt.Sprintf("the server keeps up with %s requests/s, and requests wait for %s of their time",
 						short(f.cell.Rate), f.told("queue_share"))
 				}
 				from, to := f.lower, f
 				if !(f.get("gain") >= grows) {
 					from, to = f, f.higher
 				}
-				text := fmt.Sprintf("throughput grows with the load: %s times the load gave %s times the throughput, and requests wait %s of their time",
+				text := fmt.Sprintf("throughput grows with the load: %s times the load gave %s times the throughput, and requests wait for %s of their time",
 					short(to.cell.Load/from.cell.Load), short(to.get("rate")/from.get("rate")), f.told("queue_share"))
 				if f.get("gain_next") < grows {
 					text += "; the next higher load brings less"

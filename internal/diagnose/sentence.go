@@ -218,7 +218,7 @@ const alike = 0.01
 // says takes a growth apart: the parts and what is left of it have one unit and as many
 // decimals, so that what is printed adds up. before is the latency that grew.
 func (s *Step) says(before float64) string {
-	text := fmt.Sprintf("from %s to %s throughput changes by the factor %s, and a request takes ", s.From, s.To,
+	text := fmt.Sprintf("from %s to %s throughput changes by a factor of %s, and a request takes ", s.From, s.To,
 		short(s.Throughput))
 	if math.Abs(s.Latency) < alike*before {
 		return text + "as long, within 1 %"

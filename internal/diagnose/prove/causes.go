@@ -188,7 +188,7 @@ func Causes() []Cause {
 		},
 		{
 			Name: "front_end", Title: "something before the engine takes one request at a time", bound: true,
-			Says: "each request takes time of something that handles few at once, however long it is: a front end, a router, a limit on the rate",
+			Says: "something that handles few requests at once takes as long for a short request as for a long one: a front end, a router, a limit on the rate",
 			Next: "look at the server's front end (tokenizer, HTTP, router, parsers of answers), and run more of it",
 			Expects: func(float64) [4]Range {
 				return [4]Range{least, {-inf, little}, {-inf, little}, {-inf, 0.25}}

@@ -93,7 +93,7 @@ func Judge(r *decide.Results, outcomes []decide.Outcome) *Proof {
 	}
 	for _, c := range r.Cells {
 		if n := c.OK + c.Failed; n > 0 && float64(c.Failed) > failedLimit*float64(n) {
-			p.Sentence = fmt.Sprintf("No cause is stated: %s of the requests failed in the cell %q, and times of the others say nothing of a limit.",
+			p.Sentence = fmt.Sprintf("No cause is stated: %s of the requests failed in the cell %q, and the times of the others say nothing about a limit.",
 				percent(float64(c.Failed)/float64(n)), c.Cell.Short())
 			p.Next = "find out why they fail: the errors stand in the result's report"
 			return p
@@ -261,7 +261,7 @@ func (p *Proof) open(left []Cause) {
 		p.Sentence = "Not separable: none of the causes alone explains what was measured; several may act together."
 		p.Next = "look at what each change did, and change two things at once in an experiment of your own"
 	case len(left) == 1:
-		p.Sentence = fmt.Sprintf("Not separable within this budget: all but one are contradicted, and the intervals are too wide to show the last (%s).", titles[0])
+		p.Sentence = fmt.Sprintf("Not separable within this budget: all causes but one are contradicted, but the intervals are too wide to show that one (%s).", titles[0])
 		p.Next = "a longer --budget narrows the intervals"
 	case len(left) > manyLeft:
 		p.Sentence = fmt.Sprintf("Not separable within this budget: %d of %s may explain what was measured.", len(left), words.Count(len(Causes()), "cause"))
@@ -271,7 +271,7 @@ func (p *Proof) open(left []Cause) {
 		p.Next = "a longer --budget narrows the intervals"
 	}
 	if lacking >= 0 {
-		p.Next = "what is missing first: " + p.Effects[lacking].Sentence
+		p.Next = "the first thing that is missing: " + p.Effects[lacking].Sentence
 	}
 }
 
@@ -289,7 +289,7 @@ func (p *Proof) few(base *sweep.Cell, outcomes []decide.Outcome) {
 	}
 	for _, s := range p.Effects {
 		if p.Cause == "" && s.known() && s.Trials < planned {
-			p.Next = fmt.Sprintf("%d of %s can be used, for the others are INVALID through this client: aiperf checks says why", s.Trials, words.Count(planned, "trial"))
+			p.Next = fmt.Sprintf("only %d of %s can be used, because this client made the others INVALID: aiperf checks says why", s.Trials, words.Count(planned, "trial"))
 			return
 		}
 	}
