@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"aiperf.dev/aiperf/internal/plugin"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/runner/onerun"
@@ -19,9 +20,11 @@ import (
 // do as long as answers come in time. A closed loop has the sends for which no
 // answer is needed. source is the experiment's file, whose neighbours may be
 // data; phases are those of the run, in order.
-func Arrivals(source string, run sweep.Run, n int) (phases []schema.Phase, due [][]time.Duration, err error) {
+func Arrivals(ctx context.Context, source string, run sweep.Run, n int) (
+	phases []schema.Phase, due [][]time.Duration, err error,
+) {
 	phases = phasesOf(run)
-	sets := setsOf(source, run)
+	sets := setsOf(ctx, source, run)
 	for i := range phases {
 		at, err := sets.arrivals(&phases[i], n)
 		if err != nil {
@@ -34,8 +37,10 @@ func Arrivals(source string, run sweep.Run, n int) (phases []schema.Phase, due [
 
 // Replay is how many requests a fixed schedule of run sends, and when the last
 // of them is due, from the start of the phase.
-func Replay(source string, run sweep.Run, phase *schema.Phase) (requests int64, last time.Duration, err error) {
-	at, err := setsOf(source, run).arrivals(phase, math.MaxInt)
+func Replay(ctx context.Context, source string, run sweep.Run, phase *schema.Phase) (
+	requests int64, last time.Duration, err error,
+) {
+	at, err := setsOf(ctx, source, run).arrivals(phase, math.MaxInt)
 	if err != nil || len(at) == 0 {
 		return 0, 0, err
 	}
@@ -52,26 +57,31 @@ func Conversations(ctx context.Context, source string, run sweep.Run) (*dataset.
 	return m.Set, nil
 }
 
-// loaded is a run that is not sent.
+// loaded is a run that is not sent; ctx says whether plug-ins may run for it.
 func loaded(ctx context.Context, source string, run sweep.Run) (*onerun.Opened, error) {
-	return onerun.NewLoader().Open(ctx, ctx, specOf(run, func(path string) string { return Beside(source, path) }))
+	loader := onerun.NewLoader()
+	loader.Host = plugin.HostOf(ctx)
+	return loader.Open(ctx, ctx, specOf(run, func(path string) string { return Beside(source, path) }))
 }
 
 // playable is the data of a run that is not sent, read when it is needed.
 type playable struct {
+	ctx    context.Context //nolint:containedctx // of the one question that it is made for
 	source string
 	run    sweep.Run
 	m      *onerun.Opened
 }
 
-func setsOf(source string, run sweep.Run) *playable { return &playable{source: source, run: run} }
+func setsOf(ctx context.Context, source string, run sweep.Run) *playable {
+	return &playable{ctx: ctx, source: source, run: run}
+}
 
 func (s *playable) arrivals(p *schema.Phase, n int) (_ []time.Duration, err error) {
 	if !mode.NeedsSet(p) {
 		return mode.Schedule(p, s.run.Seed, n, nil)
 	}
 	if s.m == nil {
-		if s.m, err = loaded(context.Background(), s.source, s.run); err != nil {
+		if s.m, err = loaded(s.ctx, s.source, s.run); err != nil {
 			return nil, err
 		}
 	}
@@ -84,7 +94,7 @@ func (s *playable) arrivals(p *schema.Phase, n int) (_ []time.Duration, err erro
 
 // Bound is what the plan costs at least. file is the experiment's, beside which
 // the rows of fixed schedules may lie; one that many cells replay is read once.
-func Bound(file string, plan *sweep.Plan) (sweep.Bound, error) {
+func Bound(ctx context.Context, file string, plan *sweep.Plan) (sweep.Bound, error) {
 	type sends struct {
 		requests int64
 		last     time.Duration
@@ -95,7 +105,7 @@ func Bound(file string, plan *sweep.Plan) (sweep.Bound, error) {
 		key, err := json.Marshal([]any{run.Cell.Resolved.Benchmark.Datasets, f})
 		s, ok := known[string(key)]
 		if bad = cmp.Or(bad, err); !ok && bad == nil {
-			s.requests, s.last, bad = Replay(file, run, f)
+			s.requests, s.last, bad = Replay(ctx, file, run, f)
 			known[string(key)] = s
 		}
 		return s.requests, s.last

@@ -14,6 +14,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/plugin"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/secret"
@@ -114,6 +115,7 @@ func Export(ctx context.Context, dir, to string) (files, notes []string, err err
 		archive: a, ctx: ctx, from: dir, to: stage, loader: onerun.NewLoader(),
 		summaries: map[string]*metrics.Summary{},
 	}
+	x.loader.Host = plugin.HostOf(ctx)
 	if x.kept, err = aiperf.ReadKept(a.About); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", filepath.Join(dir, resultdir.RecordsKept), err)
 	}

@@ -82,6 +82,7 @@ each. It reads back to the same texts, turns, delays and output lengths.
 		setFlag, exprFlag, tagFlag, pkgFlag, modFlag, lenient,
 		{Name: "output", Short: "o", Arg: "FILE", Doc: "the file to write"},
 		{Name: "overwrite", Doc: "replace FILE if it exists"},
+		allowPlugins,
 	},
 	settings: true,
 	run:      (*app).datasetMake,
@@ -109,7 +110,7 @@ func (a *app) datasetMake(p *argv.Line) error {
 	if err != nil {
 		return err
 	}
-	set, err := runner.Conversations(a.issue, file, plan.RunOf(plan.Cells[0], 0))
+	set, err := runner.Conversations(a.hosting(p.Has("allow-hooks")), file, plan.RunOf(plan.Cells[0], 0))
 	if err != nil {
 		return asUsage(err)
 	}

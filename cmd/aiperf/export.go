@@ -73,6 +73,7 @@ Tables: ` + strings.Join(sinks.TableNames(), ", ") + ".",
 		},
 		{Name: "to", Arg: "WHOSE", Words: []string{"aiperf"}, Doc: "write the files that AIPerf would have written"},
 		{Name: "output", Arg: "FOLDER", Doc: "with --to: where they go (default: the directory itself)"},
+		allowPlugins,
 	},
 	run: func(a *app, p *argv.Line) error {
 		dir, err := onlyFile(p, "aiperf export DIR --table NAME")
@@ -110,7 +111,7 @@ func (a *app) exportTheirs(dir string, p *argv.Line) error {
 		return diag.New("--to: no table is printed", "leave out --table and --format")
 	}
 	to := cmp.Or(p.Get("output"), dir)
-	files, notes, err := runner.Export(a.issue, dir, to)
+	files, notes, err := runner.Export(a.hosting(p.Has("allow-hooks")), dir, to)
 	for _, n := range notes {
 		a.note(n)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -114,6 +115,74 @@ func TestCapturePage(t *testing.T) {
 	}
 	if typed != 5 {
 		t.Errorf("%d commands", typed)
+	}
+}
+
+// The commands of docs/plugins.md, typed one after the other beside the examples that it
+// says to copy.
+func TestPluginsPage(t *testing.T) {
+	t.Parallel()
+	for _, program := range []string{"sh", "python3"} {
+		if _, err := exec.LookPath(program); err != nil && os.Getenv("CI") == "" {
+			t.Skip("no " + program)
+		}
+	}
+	dir, typed := t.TempDir(), 0
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "examples", "plugins"))); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(source(t, "docs/plugins.md"))) {
+		line, shown := strings.CutPrefix(strings.TrimRight(line, "\n"), "    ")
+		if !shown {
+			continue
+		}
+		switch word, _, _ := strings.Cut(line, " "); word {
+		case "echo":
+			cmd := exec.Command("sh", "-c", line)
+			cmd.Dir = dir
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%s: %s: %s", line, err, out)
+			}
+		case "aiperf":
+			aiperf(t, dir, split(line)[1:]...).wants(diag.OK, diag.Invalid) // a busy machine may spoil a run
+		default: // the protocol
+			continue
+		}
+		typed++
+	}
+	if typed != 8 {
+		t.Errorf("%d commands", typed)
+	}
+	for _, want := range []string{"artifacts/*/metrics.prom", "artifacts/metrics.prom"} {
+		if found, _ := filepath.Glob(filepath.Join(dir, want)); len(found) > 0 {
+			return
+		}
+	}
+	t.Error("the exporter wrote nothing")
+}
+
+// The categories of AIPerf's plugins, as its command line has them: each has an answer here,
+// of what there is or of what to use instead.
+func TestAIPerfPluginCategories(t *testing.T) {
+	t.Parallel()
+	for _, name := range strings.Fields(`accumulator accuracy_benchmark accuracy_grader analyzer api_router arrival_pattern
+		communication communication_client console_exporter convergence_criterion custom_dataset_loader data_exporter
+		dataset_backing_store dataset_client_store dataset_composer dataset_sampler endpoint gpu_telemetry_collector plot
+		public_dataset_loader ramp record_observer record_processor search_planner search_recipe
+		search_recipe_post_process service service_manager spec_decode_adapter stream_exporter timing_strategy transport ui
+		url_selection_strategy zmq_proxy`) {
+		for _, words := range [][]string{{name}, {strings.ReplaceAll(name, "_", "-")}, {"--category", name}} {
+			p := aiperf(t, t.TempDir(), append([]string{"plugins"}, words...)...)
+			p.wants(diag.OK)
+			if strings.TrimSpace(p.out.String()) == "" {
+				t.Errorf("aiperf plugins %s says nothing", strings.Join(words, " "))
+			}
+		}
+	}
+	for _, words := range [][]string{
+		nil, {"--all"}, {"-a"}, {"--validate"}, {"-v"}, {"endpoint", "chat"}, {"--category", "endpoint", "--name", "chat"},
+	} {
+		aiperf(t, t.TempDir(), append([]string{"plugins"}, words...)...).wants(diag.OK)
 	}
 }
 

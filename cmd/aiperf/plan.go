@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -33,6 +34,7 @@ they take.
 		{Name: "detect", Arg: "SHARE", Doc: "show how many trials find a change of that size, such as 5%"},
 		{Name: "from", Arg: "DIR", Doc: "with --detect: past result whose trials show how much they vary"},
 		{Name: "done", Arg: "DIR", Doc: "show how much of the plan DIR already holds"},
+		allowPlugins,
 	},
 	settings: true, files: true,
 	run: func(a *app, p *argv.Line) error {
@@ -51,7 +53,7 @@ they take.
 		if asJSON {
 			return a.writeDoc(plan.Lock())
 		}
-		b, err := runner.Bound(file, plan)
+		b, err := runner.Bound(a.hosting(p.Has("allow-hooks")), file, plan)
 		if err != nil {
 			return asUsage(err)
 		}
@@ -72,7 +74,7 @@ they take.
 			preview.Cells(a.Out, plan)
 		}
 		if p.Has("schedule") {
-			return a.printSchedules(file, plan, p.Get("schedule"))
+			return a.printSchedules(a.hosting(p.Has("allow-hooks")), file, plan, p.Get("schedule"))
 		}
 		return nil
 	},
@@ -96,7 +98,7 @@ func printDone(w io.Writer, plan *sweep.Plan, dir string) {
 
 // printSchedules lists arrivals without sending anything: they are a pure
 // function of the phase, the seed and the data.
-func (a *app) printSchedules(file string, plan *sweep.Plan, text string) error {
+func (a *app) printSchedules(ctx context.Context, file string, plan *sweep.Plan, text string) error {
 	var n int
 	if _, err := fmt.Sscan(text, &n); err != nil || n < 1 || n > 1_000_000 {
 		return diag.New("--schedule: expected a whole number from 1 to 1000000, got "+text, "")
@@ -112,7 +114,7 @@ func (a *app) printSchedules(file string, plan *sweep.Plan, text string) error {
 				heading += fmt.Sprintf(", trial %d", run.Trial+1)
 			}
 			printed[run.Seed] = true
-			if err := a.printSchedule(heading, file, run, n); err != nil {
+			if err := a.printSchedule(ctx, heading, file, run, n); err != nil {
 				return asUsage(err)
 			}
 		}
@@ -120,8 +122,8 @@ func (a *app) printSchedules(file string, plan *sweep.Plan, text string) error {
 	return nil
 }
 
-func (a *app) printSchedule(heading, file string, run sweep.Run, n int) error {
-	phases, due, err := runner.Arrivals(file, run, n)
+func (a *app) printSchedule(ctx context.Context, heading, file string, run sweep.Run, n int) error {
+	phases, due, err := runner.Arrivals(ctx, file, run, n)
 	if err != nil {
 		return err
 	}
@@ -140,7 +142,7 @@ func (a *app) dryRun(file string, plan *sweep.Plan, opt runner.Options) error {
 	if err := runner.Admissible(plan, opt); err != nil {
 		return measureError(err)
 	}
-	b, err := runner.Bound(file, plan)
+	b, err := runner.Bound(a.hosting(opt.AllowHooks), file, plan)
 	if err != nil {
 		return asUsage(err)
 	}

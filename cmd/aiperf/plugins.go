@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,6 +29,15 @@ import (
 	"aiperf.dev/aiperf/sinks/report/chart"
 	"aiperf.dev/aiperf/sweep/search/planner"
 )
+
+// allowPlugins is the permission of commands that send nothing, but may need what a plug-in
+// writes.
+var allowPlugins = argv.Switch{Name: "allow-hooks", Doc: "run the plug-in that writes the data set"}
+
+// hosting lets what is done in the context run plug-ins, where that is allowed.
+func (a *app) hosting(allowed bool) context.Context {
+	return plugin.WithHost(a.issue, plugin.Host{Allow: allowed, Hide: a.hide})
+}
 
 // category is a catalogue of the program, under the name that AIPerf has for such plugins.
 type category struct {
