@@ -270,6 +270,9 @@ func (d *Data) levels(chart string) string {
 	return "95 % intervals"
 }
 
+// modelLong is how many characters of a model's name a caption has room for.
+const modelLong = 40
+
 // footer says what every reader of a chart has to know.
 func (d *Data) footer(c *Cell, has shown, bars string) string {
 	cells, trials := d.Cells, 0
@@ -284,7 +287,7 @@ func (d *Data) footer(c *Cell, has shown, bars string) string {
 		n = d.Requests.count(c)
 	}
 	var parts []string
-	for _, text := range []string{d.Model, d.Day()} {
+	for _, text := range []string{words.Clip(d.Model, modelLong), d.Day()} {
 		if text != "" {
 			parts = append(parts, text)
 		}

@@ -62,6 +62,9 @@ func compose(d *chart.Data, said []string) (*Page, error) {
 	if s := relied(d); s != "" {
 		p.More = append([]string{s}, p.More...)
 	}
+	if s := interrupted(d); s != "" {
+		p.More = append([]string{s}, p.More...)
+	}
 	p.Words = terms(d)
 	p.told(d)
 	p.tiles(d, errs)

@@ -260,6 +260,23 @@ func conclusions(dirs []string) []string {
 	return out
 }
 
+// interrupted says that results are partial, "" of those that are whole.
+func interrupted(d *chart.Data) string {
+	var names []string
+	for i, name := range chart.Names(d.Dirs) {
+		if manifestOf(d.Dirs[i]).Interrupted {
+			names = append(names, name)
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return ""
+	case len(d.Dirs) == 1:
+		return "Partial: it was interrupted; to finish it, give the same command with --resume"
+	}
+	return "Partial: " + words.And(names) + " was interrupted"
+}
+
 // manifestOf is the directory's manifest; one that cannot be read says nothing.
 func manifestOf(dir string) resultdir.Manifest {
 	m, _ := resultdir.ReadManifest(dir)

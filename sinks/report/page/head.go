@@ -23,7 +23,7 @@ import (
 // day and how long it took.
 func (p *Page) told(d *chart.Data) {
 	kinds, servers := asked(d)
-	model := strings.Join(slices.DeleteFunc(append([]string{d.Model}, kinds...),
+	model := strings.Join(slices.DeleteFunc(append([]string{words.Clip(d.Model, serverLong)}, kinds...),
 		func(s string) bool { return s == "" }), " · ")
 	when := d.Day()
 	if d.Took > 0 && when != "" {

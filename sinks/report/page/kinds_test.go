@@ -1,11 +1,15 @@
 package page_test
 
 import (
+	"encoding/json"
 	"html"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/sinks/report/chart"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 	"aiperf.dev/aiperf/sinks/report/page"
@@ -152,5 +156,59 @@ func TestPageOfOneWorkload(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("the head does not say %q", want)
 		}
+	}
+}
+
+// Results that were cut short say so above their figures, and those of several by name.
+func TestInterruptedResults(t *testing.T) {
+	t.Parallel()
+	dirs := directories(t, []string{pairOf("one", 20), pairOf("other", 20)}, nil)
+	m, err := resultdir.ReadManifest(dirs[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Interrupted = true
+	b, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dirs[1], resultdir.ManifestName), b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		dirs []string
+		want string
+	}{
+		{dirs[:1], ""},
+		{dirs[1:], `<p class="more">Partial: it was interrupted; `},
+		{dirs, `<p class="more">Partial: result-2 was interrupted</p>`},
+	} {
+		doc, err := page.OfDirs(c.dirs, chart.Expense{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := string(doc); !strings.Contains(text, c.want) || c.want == "" && strings.Contains(text, "Partial") {
+			t.Errorf("%d results: no %q", len(c.dirs), c.want)
+		}
+	}
+}
+
+// What needs a script is not there without one, and a name without end is cut.
+func TestPageWithoutAScript(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 300)
+	experiment := strings.Replace(pairOf("one", 20), "model: demo", "model: "+long, 1)
+	doc, err := page.OfDirs(directories(t, []string{experiment}, nil), chart.Expense{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, _ := strings.Cut(string(doc), "<section id=\"how\"")
+	for _, want := range []string{`<p class="tools" hidden>`, `<span class="scripted" hidden><button type="button" id="png">`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	if strings.Contains(text, long[:150]) {
+		t.Error("the head has the whole of a long name")
 	}
 }

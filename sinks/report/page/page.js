@@ -4,6 +4,7 @@
 (() => {
   const $ = (q, from = document) => [...from.querySelectorAll(q)];
   const tip = document.getElementById("tip");
+  for (const el of $(".tools, .hint, .scripted")) el.hidden = false; // what needs this script
 
   // Values under the pointer. The titles stay for those without a script.
   document.addEventListener("pointermove", (e) => {
