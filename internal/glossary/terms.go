@@ -107,6 +107,16 @@ var terms = []term{
 		[]string{"doubt", "in doubt", "~"},
 		"Marked ~. A number that may be wrong by more than 2 %, as aiperf checks DIR explains. It is shown, but not ranked or compared, and a gate uses it only where the doubt cannot change the outcome.", nil,
 	},
+	{
+		"of the requests that succeeded",
+		[]string{"†", "without the requests that failed", "that succeeded", "that failed"},
+		"Marked †. A figure in which failed requests have no part: a server that answers all of them may be slower. It is shown, but not ranked or compared.", nil,
+	},
+	{
+		"at most",
+		[]string{"≤"},
+		"Stands before a percentile of which only two ends are known, because tokens arrived together. The upper end is shown; the finding above the table names both.", nil,
+	},
 	{"drift", nil, "A slow change of the server or the machine over the trials of an experiment.", nil},
 	{
 		"equivalent",

@@ -49,6 +49,7 @@ func (t Taint) Gone() bool { return t.Level == Wrong && t.Runs == t.Of }
 // What stands behind numbers that a finding touches.
 const (
 	DoubtMark   = "~"
+	FailedMark  = "†" // failed requests have no part in it, and nothing else is doubted
 	InvalidMark = "!"
 )
 
@@ -56,6 +57,9 @@ const (
 func (t Taint) Mark() string {
 	switch t.Level {
 	case Doubtful:
+		if t.Check == Errors {
+			return FailedMark
+		}
 		return DoubtMark
 	case Wrong:
 		return InvalidMark

@@ -121,8 +121,9 @@ func TestComparisonOnTheConsole(t *testing.T) {
  ✓ latency p99   15.1 ms         ∞                        better
 smallest change this test finds (80 % power): 2 % (ITL p50) to 15 % (out tok/s)
 goodput worse: a side is 0 or has no end, so that only the direction counts
-to decide the ?: if nothing changed, 12 to 35 trials of each system would show
-it (--set multi_run.num_runs=35)
+to decide TTFT p50: measure both systems again with 12 to 35 trials, which show
+it if nothing changed (add to the command that measured each: --set
+multi_run.num_runs=35)
 only in the candidate: concurrency 8
 `
 	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(b.String(), "\n")); diff != "" {

@@ -112,7 +112,7 @@ func (r *Report) legend(s *sheet, t *grid, m *marks) {
 }
 
 // byErrorsMark is the line on figures that nothing but failed requests makes doubtful.
-var byErrorsMark = validity.DoubtMark + " " + validity.Taint{Check: "errors", Level: validity.Doubtful}.Sentence()
+var byErrorsMark = validity.FailedMark + " " + validity.Taint{Check: "errors", Level: validity.Doubtful}.Sentence()
 
 // doubted says what the marks of doubt mean, and what to type where the line of other
 // findings has not said it; of failed requests it says which figures are without them.

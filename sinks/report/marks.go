@@ -79,7 +79,7 @@ func (r *Report) sign(t validity.Taint) string {
 // Marks are the signs that screens print at numbers and rows, each of which aiperf help
 // explains.
 func Marks() []string {
-	marks := []string{validity.DoubtMark, validity.InvalidMark, starMark, endlessMark, noneMark, "±", wideMark, "[ ]"}
+	marks := []string{validity.DoubtMark, validity.FailedMark, validity.InvalidMark, atMostMark, starMark, endlessMark, noneMark, "±", wideMark, "[ ]"}
 	for _, m := range outcomeMarks {
 		marks = append(marks, m)
 	}
@@ -95,4 +95,5 @@ const (
 	starMark    = "*" // no row is better in both objectives
 	endlessMark = "∞" // of requests that never ended
 	noneMark    = "–" // no figure
+	atMostMark  = "≤" // of a figure that is known between two ends, the upper one
 )

@@ -74,8 +74,8 @@ func (c Comparison) remarks(shown, hidden []decide.Row, more string, short bool)
 		out = append(out, said{text, doubtful})
 	}
 	if n := c.trialsIfEqual(); n.Known() {
-		out = append(out, said{fmt.Sprintf("to decide the ?: if nothing changed, %s of each system would show it (%s)", n,
-			schema.TrialsOption(n.Most)), advice})
+		out = append(out, said{fmt.Sprintf("to decide %s: measure both systems again with %s, which show it if nothing changed (add to the command that measured each: %s)",
+			c.metrics(decidedByTrials), n, schema.TrialsOption(n.Most)), advice})
 	}
 	if line := c.few(more == ""); line != "" {
 		out = append(out, said{line, doubtful})
@@ -233,7 +233,7 @@ func (c Comparison) finds() string {
 func (c Comparison) trialsIfEqual() decide.Trials {
 	var most decide.Trials
 	for _, r := range c.Primary() {
-		if r.Outcome != decide.Unclear || r.Note != "" {
+		if !decidedByTrials(r) {
 			continue
 		}
 		if !r.Trials.Known() {
@@ -242,6 +242,12 @@ func (c Comparison) trialsIfEqual() decide.Trials {
 		most = decide.Trials{Least: max(most.Least, r.Trials.Least), Most: max(most.Most, r.Trials.Most)}
 	}
 	return most
+}
+
+// decidedByTrials reports whether more trials decide a row. They do not decide one whose figures are
+// in doubt, and one that is not worse fails nothing.
+func decidedByTrials(r decide.Row) bool {
+	return r.Outcome == decide.Unclear && r.Note == "" && !r.Undecidable
 }
 
 // takes is how long all trials of both systems take with so many requests each: ", about

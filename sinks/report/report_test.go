@@ -16,6 +16,7 @@ import (
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
+	"aiperf.dev/aiperf/sweep/sweeptest"
 )
 
 // spread is a distribution of n requests with these percentiles.
@@ -83,13 +84,13 @@ func TestReportOnOneRun(t *testing.T) {
 TTFT                    41.2    41.2    52.0    60.1 ms
   failures as ∞         41.3    41.3    52.4       ∞ ms
 ITL                   0.0500  0.0500    1.00  12,300 ms
-Request latency ~        364     364     402     430 ms
+Request latency †        364     364     402     430 ms
 Latency from schedule    364     364     802   1,430 ms
 Throughput       3,100 tok/s · 47.1 req/s · 196 tok/s per user
 Whole run        3,100 tok/s · 48.5 req/s in 27.0 s; above: its steady 21.3 s
 Goodput          967 of 1,000 requests (96.7 %) met the limits, 46.9 req/s; 23
                  missed TTFT; 10 failed
-~ latencies, tok/s and req/s are of the 990 requests that succeeded
+† latencies, tok/s and req/s are of the 990 requests that succeeded
 Errors           10 of 1,000
 open             results/demo/
 `
@@ -176,8 +177,8 @@ func TestLegendAndAllowInvalid(t *testing.T) {
 	r.Taints["request_latency"], r.Verdict = validity.Taint{Check: "errors", Level: validity.Doubtful},
 		validity.Degraded
 	b.Reset()
-	if err := r.WriteConsole(&b); err != nil || !strings.Contains(b.String(), "Request latency ~") ||
-		!strings.Contains(b.String(), "~ in doubt by errors: aiperf checks") ||
+	if err := r.WriteConsole(&b); err != nil || !strings.Contains(b.String(), "Request latency †") ||
+		!strings.Contains(b.String(), "† in doubt by errors: aiperf checks") ||
 		strings.Contains(b.String(), "allow_invalid") {
 		t.Errorf("%v:\n%s", err, &b)
 	}
@@ -213,7 +214,7 @@ func TestMarksOfSinglePercentiles(t *testing.T) {
 	}
 	for _, want := range []string{
 		"ITL                 11.0    11.0    12.0!   13.0  ms\n",
-		"Request latency ~    364     364     402     431! ms\n",
+		"Request latency †    364     364     402     431! ms\n",
 		"  not usable: ITL p90; in doubt: rates and latency; all else holds\n",
 		"  inter_token_latency.p90, asked for by the gate inter_token_latency.p90 < 5, is\n",
 	} {
@@ -363,5 +364,40 @@ Failed runs      1 of 20; in no average
 `
 	if got := b.String(); !strings.Contains(got, want) || strings.ContainsAny(got, "\x1b\a") {
 		t.Errorf("want in it\n%s\ngot\n%q", want, got)
+	}
+}
+
+// A number that a finding makes invalid is not one that the requests were enough for, and
+// one of which only two ends are known says that it is the upper one.
+func TestInvalidPercentilesAreNotCalledCertain(t *testing.T) {
+	t.Parallel()
+	run := decide.Outcome{
+		Verdict: validity.Degraded, OK: 200, Sent: 200,
+		Ends: []decide.Ends{{Key: decide.Key{Tag: "time_to_first_token", Stat: "p90"}, Low: 12, High: 26.1}},
+	}
+	full := metrics.Summary{Window: "full", Stats: []metrics.Stat{
+		spread("time_to_first_token", "ms", 200, 20, 26.1, 31), spread("request_latency", "ms", 200, 364, 402, 431),
+	}}
+	run.Summaries = []metrics.Summary{full}
+	plan := sweeptest.PlanOf(t, "benchmark.endpoint.streaming=true")
+	run.Run = plan.Runs[0]
+	r := &Report{
+		Plan: plan, Results: decide.Aggregate(plan, []decide.Outcome{run}), Verdict: validity.Degraded,
+		Requests: record.Counts{OK: 200}, Full: &full,
+		Doubts: []Doubt{{Verdict: validity.Degraded, Check: "coalesced", Detail: "answers began together"}},
+	}
+	screen := func() string {
+		var b strings.Builder
+		if err := r.WriteConsole(&b); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	if s := screen(); !strings.Contains(s, "enough for p50") || !strings.Contains(s, " ≤26.1") {
+		t.Errorf("without a mark:\n%s", s)
+	}
+	r.Taints = validity.Taints{"time_to_first_token.p90": {Check: "coalesced", Level: validity.Wrong}}
+	if s := screen(); strings.Contains(s, "enough for") || !strings.Contains(s, " ≤26.1!") {
+		t.Errorf("with one:\n%s", s)
 	}
 }

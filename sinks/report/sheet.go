@@ -237,7 +237,8 @@ func across(widths []int, left int) (sum int) {
 // align keeps figures below each other where some have a mark behind them.
 func (g *grid) align() {
 	marked := func(cell string) bool {
-		return strings.HasSuffix(cell, validity.DoubtMark) || strings.HasSuffix(cell, validity.InvalidMark)
+		return slices.ContainsFunc([]string{validity.DoubtMark, validity.FailedMark, validity.InvalidMark},
+			func(mark string) bool { return strings.HasSuffix(cell, mark) })
 	}
 	for i := g.left; i < len(g.head)-1; i++ {
 		if !slices.ContainsFunc(g.rows, func(row []string) bool { return marked(row[i]) }) {

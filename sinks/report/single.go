@@ -132,6 +132,9 @@ func (r *Report) certainty() (said, try string) {
 		return decide.Certain(percentileOf[p], cmp.Or(planned, n),
 			latency.NEff)
 	})
+	if r.spoiled() { // a number that is marked below is not one that can be relied on
+		return said, ""
+	}
 	if said += enough; all {
 		return said, ""
 	}
@@ -160,6 +163,21 @@ func (r *Report) certainty() (said, try string) {
 		try += of.alike(0.99)
 	}
 	return said, try
+}
+
+// spoiled reports whether a finding makes a percentile of the table invalid.
+func (r *Report) spoiled() bool {
+	for _, x := range rows {
+		if _, ok := r.headline(x.tag); !ok || !x.always {
+			continue
+		}
+		for _, p := range shownPercentiles {
+			if r.Taints.Of(x.tag, p).Level == validity.Wrong {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // single is the report on one run: each metric over the steady window where there is
@@ -226,9 +244,9 @@ func byErrors(t validity.Taint) bool { return t.Check == "errors" && t.Level == 
 // survivors says in which way figures are in doubt of which failed requests have no part.
 func (r *Report) survivors() string {
 	if r.folded > 0 && r.Full == nil {
-		return fmt.Sprintf("%s without the %s that failed", validity.DoubtMark, words.Count(r.Requests.Failed, "request"))
+		return fmt.Sprintf("%s without the %s that failed", validity.FailedMark, words.Count(r.Requests.Failed, "request"))
 	}
-	said := fmt.Sprintf("%s latencies, tok/s and req/s are of the %s that succeeded", validity.DoubtMark,
+	said := fmt.Sprintf("%s latencies, tok/s and req/s are of the %s that succeeded", validity.FailedMark,
 		words.Count(r.Requests.OK, "request"))
 	if r.folded == 0 {
 		said += fmt.Sprintf(", without the %s that failed: a server that answers all of them may be slower",
@@ -312,10 +330,26 @@ func (r *Report) distribution(name string, st metrics.Stat) tableLine {
 			text = noneMark // of the few that did not fail
 		} else if math.IsNaN(v) || math.IsInf(v, 1) { // of failures: they never end
 			text = endlessMark
+		} else if r.atMost(decide.Key{Tag: st.Tag, Stat: stat}, st.Value(stat)) {
+			text = atMostMark + text
 		}
 		line.values[i] = text + cmp.Or(strings.TrimSpace(r.doubtfulAt(st.Tag, stat)), " ")
 	}
 	return line
+}
+
+// atMost reports whether a percentile of the only run is the upper end of what is known of
+// it, since tokens that arrived together leave it open.
+func (r *Report) atMost(k decide.Key, v float64) bool {
+	if r.Results == nil || len(r.Results.Cells) != 1 || len(r.Results.Cells[0].Runs()) != 1 {
+		return false
+	}
+	for _, e := range r.Results.Cells[0].Runs()[0].Ends {
+		if e.Key == k {
+			return e.Low < 0.98*v && v >= 0.98*e.High
+		}
+	}
+	return false
 }
 
 // unitOf is the one unit of a line, and how many ms it has; none where nothing has an end.

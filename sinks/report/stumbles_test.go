@@ -48,14 +48,14 @@ func TestMostRequestsFailed(t *testing.T) {
 	if first, _, _ := strings.Cut(got, "\n"); !strings.Contains(first, "294 of 300 requests failed") {
 		t.Errorf("the first line is %q", first)
 	}
-	for _, number := range []string{"52.0", "63.0", "402", "431", "41.2" + validity.DoubtMark} {
+	for _, number := range []string{"52.0", "63.0", "402", "431", "41.2" + validity.FailedMark} {
 		if strings.Contains(got, number) {
 			t.Errorf("%s stands there:\n%s", number, got)
 		}
 	}
 	for _, said := range []string{
 		"are of the 6 requests that succeeded",
-		"~ latencies, tok/s and req/s are of the 6 requests that succeeded, without the\n294 that failed",
+		"† latencies, tok/s and req/s are of the 6 requests that succeeded, without the\n294 that failed",
 	} {
 		if !strings.Contains(got, said) {
 			t.Errorf("no %q in\n%s", said, got)
@@ -533,7 +533,7 @@ func TestTablesSayWhatFiguresAreOf(t *testing.T) {
 	t.Parallel()
 	errs := validity.Taint{Check: "errors", Level: validity.Doubtful}
 	gaps := validity.Taint{Check: "turnaround", Level: validity.Doubtful}
-	const whole = "~ latencies, tok/s and req/s are of the 540 requests that succeeded, without the 60 that failed: " +
+	const whole = "† latencies, tok/s and req/s are of the 540 requests that succeeded, without the 60 that failed: " +
 		"a server that answers all of them may be slower"
 	for _, c := range []struct {
 		folded int
@@ -541,7 +541,7 @@ func TestTablesSayWhatFiguresAreOf(t *testing.T) {
 		want   string
 	}{
 		{0, []validity.Taint{errs}, whole},
-		{1, []validity.Taint{errs}, "~ without the 60 requests that failed"},
+		{1, []validity.Taint{errs}, "† without the 60 requests that failed"},
 		{0, []validity.Taint{errs, gaps}, "~ in doubt by turnaround: aiperf checks out " + whole},
 		{1, []validity.Taint{gaps}, "~ in doubt: aiperf checks out"},
 	} {

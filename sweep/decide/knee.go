@@ -12,16 +12,18 @@ import (
 	"aiperf.dev/aiperf/sweep"
 )
 
-// The rule of the knee. Along the load axis, the elasticity of a step is the
-// relative gain in throughput over the relative gain in load: 1 where the
-// server takes all that is added, 0 where it takes nothing. The knee is the
-// last point before the first step that has an elasticity below kneeElasticity and
-// leads to a latency above kneeLatency times that of the lowest load, with intervals
-// apart where there are several trials: the load from which on more of it hardly pays.
-const (
-	kneeElasticity = 0.5
-	kneeLatency    = 1.2
-)
+// The rule of the knee. Between two loads the elasticity of the throughput is
+// ln(gain in throughput)/ln(gain in load): 1 where the server takes all that is added, 0
+// where it takes nothing. The knee is the lowest load, but for the first, from which no
+// higher one has an elasticity of FlatElasticity or more: the whole rest of the curve is
+// flat, so that a dip is not a knee, and neither is a load above which four times as much
+// gives twice the throughput (0.5). The next load must have a latency above kneeLatency times
+// that of the lowest, with intervals apart where there are several trials.
+const kneeLatency = 1.2
+
+// FlatElasticity is where more load hardly gives more throughput: below it twice the load
+// gives less than a quarter more.
+const FlatElasticity = 1.0 / 3
 
 // markKnees looks at every line of cells that differ only in load, whatever they
 // are ranked by: a knee is one of throughput against latency, the curve.
@@ -98,26 +100,36 @@ func (r *Results) markKnee(line []*CellResult, k int, curve []Objective) {
 		e, _ := c.at(o.Window).Get(o.Key)
 		return e
 	}
-	for n := 1; n < len(line); n++ {
-		base, before, c := line[0], line[n-1], line[n]
-		load := loadOf(c.Cell, k)/loadOf(before.Cell, k) - 1
-		gain := at(c, x).Mean/at(before, x).Mean - 1
-		low, now := at(base, y), at(c, y)
+	elasticity := func(a, b *CellResult) float64 {
+		return math.Log(at(b, x).Mean/at(a, x).Mean) / math.Log(loadOf(b.Cell, k)/loadOf(a.Cell, k))
+	}
+	for n := 0; n+1 < len(line); n++ {
+		base, c, next := line[0], line[n], line[n+1]
+		rises := func(later *CellResult) bool { return !(elasticity(c, later) < FlatElasticity) }
+		if slices.ContainsFunc(line[n+1:], rises) {
+			continue
+		}
+		if n == 0 { // flat from the start: the curve bends nowhere in the range
+			return
+		}
+		low, now := at(base, y), at(next, y)
 		slower := now.Mean > kneeLatency*low.Mean
 		if now.HasInterval() && low.HasInterval() {
 			slower = slower && now.Low > low.High
 		} else if min(now.N, low.N) > 1 && max(now.N, low.N) < stats.FewestTrials {
 			slower = false // they vary, and nobody knows by how much
 		}
-		if load > 0 && gain/load < kneeElasticity && slower {
-			before.Knee = true
-			gave := fmt.Sprintf("%.0f %% more", 100*gain)
-			if gain < 0.005 {
-				gave = "no more"
-			}
-			before.Reason = fmt.Sprintf("knee: %.0f %% more load gave %s throughput, and %s was %.1f times that of %s",
-				100*load, gave, y.Spoken(), now.Mean/low.Mean, base.Cell.Short())
-			return
+		if !slower {
+			continue
 		}
+		c.Knee = true
+		gain := at(next, x).Mean/at(c, x).Mean - 1
+		gave := fmt.Sprintf("%.0f %% more", 100*gain)
+		if gain < 0.005 {
+			gave = "no more"
+		}
+		c.Reason = fmt.Sprintf("knee: %.0f %% more load gave %s throughput, and %s was %.1f times that of %s",
+			100*(loadOf(next.Cell, k)/loadOf(c.Cell, k)-1), gave, y.Spoken(), now.Mean/low.Mean, base.Cell.Short())
+		return
 	}
 }

@@ -75,6 +75,7 @@ func (p *Page) marks() {
 	for _, m := range [][2]string{
 		{"few", "grey: uncertain, of too few requests for this percentile (--request-count)"},
 		{validity.DoubtMark, validity.DoubtMark + ": in doubt, see the checks below the answer"},
+		{validity.FailedMark, validity.FailedMark + ": of the requests that succeeded"},
 		{validity.InvalidMark, validity.InvalidMark + ": invalid, see the checks below the answer"},
 		{frontMark, "*: no row is better in both throughput and latency"},
 	} {
