@@ -79,7 +79,10 @@ func (r *Report) sign(t validity.Taint) string {
 // Marks are the signs that screens print at numbers and rows, each of which aiperf help
 // explains.
 func Marks() []string {
-	marks := []string{validity.DoubtMark, validity.FailedMark, validity.InvalidMark, atMostMark, starMark, endlessMark, noneMark, "±", wideMark, "[ ]"}
+	marks := []string{
+		validity.DoubtMark, validity.FailedMark, validity.InvalidMark, atMostMark, starMark,
+		endlessMark, noneMark, "±", wideMark, "[ ]",
+	}
 	for _, m := range outcomeMarks {
 		marks = append(marks, m)
 	}

@@ -15,15 +15,11 @@ import (
 // The rule of the knee. Between two loads the elasticity of the throughput is
 // ln(gain in throughput)/ln(gain in load): 1 where the server takes all that is added, 0
 // where it takes nothing. The knee is the lowest load, but for the first, from which no
-// higher one has an elasticity of FlatElasticity or more: the whole rest of the curve is
+// higher one has an elasticity of sweep.FlatElasticity or more: the whole rest of the curve is
 // flat, so that a dip is not a knee, and neither is a load above which four times as much
 // gives twice the throughput (0.5). The next load must have a latency above kneeLatency times
 // that of the lowest, with intervals apart where there are several trials.
 const kneeLatency = 1.2
-
-// FlatElasticity is where more load hardly gives more throughput: below it twice the load
-// gives less than a quarter more.
-const FlatElasticity = 1.0 / 3
 
 // markKnees looks at every line of cells that differ only in load, whatever they
 // are ranked by: a knee is one of throughput against latency, the curve.
@@ -105,7 +101,7 @@ func (r *Results) markKnee(line []*CellResult, k int, curve []Objective) {
 	}
 	for n := 0; n+1 < len(line); n++ {
 		base, c, next := line[0], line[n], line[n+1]
-		rises := func(later *CellResult) bool { return !(elasticity(c, later) < FlatElasticity) }
+		rises := func(later *CellResult) bool { return !(elasticity(c, later) < sweep.FlatElasticity) }
 		if slices.ContainsFunc(line[n+1:], rises) {
 			continue
 		}

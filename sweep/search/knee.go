@@ -7,7 +7,6 @@ import (
 
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/sweep"
-	"aiperf.dev/aiperf/sweep/decide"
 )
 
 // Bends are where throughput and latency bend, over the logarithms of the load and of them.
@@ -21,10 +20,11 @@ type Bends struct {
 
 // A bend is shown when a straight line fits as well in one case of twenty, and the slopes
 // are clearly apart: the throughput grows before it, and behind it more load hardly gives
-// more (decide.FlatElasticity).
+// more: twice the load gives less than a quarter more.
 const (
 	bendLevel = 0.05
 	growing   = 0.5
+	hardly    = sweep.FlatElasticity
 	apart     = 0.2
 	fewBends  = sweep.FewestKneeLoads
 )
@@ -142,11 +142,11 @@ func (s *state) bends() *Bends {
 		return stats.Param{Value: math.Exp(p.Value), Low: math.Exp(p.Low), High: math.Exp(p.High)}
 	}
 	t := b.Throughput
-	b.ThroughputShown = t.P < bendLevel && t.Before >= growing && t.After < decide.FlatElasticity && t.Before-t.After > apart
+	b.ThroughputShown = t.P < bendLevel && t.Before >= growing && t.After < hardly && t.Before-t.After > apart
 	b.At = load(t.At)
-	b.Grows = t.Slope.Value >= decide.FlatElasticity
+	b.Grows = t.Slope.Value >= hardly
 	if t.P < bendLevel {
-		b.Grows = t.After >= decide.FlatElasticity
+		b.Grows = t.After >= hardly
 	}
 	if b.Latency, ok = stats.FindBend(slow, latency); ok {
 		l := b.Latency
@@ -175,7 +175,7 @@ func (s *state) bent(how Outcome) Step {
 			how = BentAlone
 		case b.LatencyShown:
 			how = BentTwice
-		case b.Throughput.P >= bendLevel && b.Throughput.Slope.Low < decide.FlatElasticity && b.Throughput.Slope.High >= decide.FlatElasticity:
+		case b.Throughput.P >= bendLevel && b.Throughput.Slope.Low < hardly && b.Throughput.Slope.High >= hardly:
 			how = Unbent
 		default:
 			how = BentAtEnd
