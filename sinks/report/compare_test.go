@@ -427,7 +427,7 @@ func TestMarginsOfSharesAreInPoints(t *testing.T) {
 	}{
 		{row(0, .0323, decide.Worse, true), "worse by over 1 point"},
 		{row(.02, .022, decide.Equivalent, false), "equal within 1 point"},
-		{row(0, 0, decide.Equivalent, false), "none on either side"},
+		{row(0, 0, decide.Equivalent, false), "equal: none on either side"},
 	} {
 		c.Rows = []decide.Row{x.row}
 		var b strings.Builder

@@ -108,9 +108,9 @@ func WithinMargin(rows []decide.Row) string {
 	switch {
 	case !slices.ContainsFunc(rows, func(r decide.Row) bool { return !r.Clean() }):
 		if rows[0].LargerIsBetter {
-			return "all, on both sides"
+			return "equal: all of them on both sides"
 		}
-		return "none on either side"
+		return "equal: none on either side"
 	case slices.ContainsFunc(rows, changed):
 		return "changed, within the margin of " + InMargin(rows[0])
 	}

@@ -214,7 +214,7 @@ func TestMarksOfSinglePercentiles(t *testing.T) {
 	}
 	for _, want := range []string{
 		"ITL                 11.0    11.0    12.0!   13.0  ms\n",
-		"Request latency †    364     364     402     431! ms\n",
+		"Request latency ~    364     364     402     431! ms\n",
 		"  not usable: ITL p90; in doubt: rates and latency; all else holds\n",
 		"  inter_token_latency.p90, asked for by the gate inter_token_latency.p90 < 5, is\n",
 	} {
