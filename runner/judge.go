@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
+	"aiperf.dev/aiperf/loadgen/dataset/exam"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/loadgen/transport"
@@ -62,6 +64,9 @@ func (r *runner) describe(m *measured, attempt int) *RunReport {
 	}
 	rep.Warnings = append(rep.Warnings, m.run.Cell.Resolved.Idle()...)
 	rep.Warnings = append(rep.Warnings, m.Set.Warnings()...)
+	if a := m.Benchmark.Accuracy; a != nil && a.Shots != nil && !exam.TakesShots(a.Benchmark) {
+		rep.Warnings = append(rep.Warnings, fmt.Sprintf("accuracy.n_shots has no effect: %s has no examples", a.Benchmark))
+	}
 	if words := render.Literal(&m.Benchmark.Endpoint); len(words) > 0 {
 		rep.Warnings = append(rep.Warnings, "headers: "+strings.Join(words, ", ")+
 			" is sent unchanged, because it is not one of the placeholders "+placeholderNames())

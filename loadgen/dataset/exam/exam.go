@@ -141,6 +141,12 @@ type maker struct {
 	seen  map[string]string
 }
 
+// TakesShots reports whether examples can stand before the questions of a benchmark.
+func TakesShots(name string) bool {
+	i := slices.IndexFunc(catalogue(), func(b benchmark) bool { return b.Name == name })
+	return i >= 0 && catalogue()[i].MaxShots > 0
+}
+
 func newMaker(ctx context.Context, b benchmark, o Options, find Find) (*maker, error) {
 	m := &maker{
 		ctx: ctx, b: b, o: o, find: find, shots: b.Shots, cot: b.CoT,
