@@ -3,6 +3,7 @@ package loadgen
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
@@ -309,5 +311,60 @@ func TestWorkersThatAreTooMany(t *testing.T) {
 		if _, err := newDriver(&j, &world{}, &world{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+}
+
+// The sum of what workers did is what one would have done.
+func TestMergedResultsAreThoseOfOne(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		phase schema.Phase
+	}{
+		{"closed loop", schema.Phase{Type: "concurrency", Concurrency: 24, Requests: 1200}},
+		{"open loop", schema.Phase{Type: "constant", Rate: 5000, Duration: schema.Seconds(0.2)}},
+		{"full", schema.Phase{Type: "poisson", Rate: 5000, Duration: schema.Seconds(0.2), Concurrency: 12, OnCap: "skip"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			play := func(n int64) PhaseResult {
+				var all []Result
+				for k := range n {
+					j := job(t, c.phase)
+					if j.Share = (record.Share{K: k, Of: n}); n == 1 {
+						j.Share = record.Share{}
+					}
+					all = append(all, (&world{latency: fixedLatency(4 * time.Millisecond)}).play(t, j).result)
+				}
+				return Merge(all).Phases[0]
+			}
+			one := play(1)
+			if diff := gocmp.Diff(one, Merge([]Result{{Phases: []PhaseResult{one}}}).Phases[0],
+				cmpopts.EquateNaNs(), cmpopts.EquateEmpty(), cmpopts.EquateApprox(1e-12, 0)); diff != "" {
+				t.Errorf("one worker's result, merged:\n%s", diff)
+			}
+			for _, n := range []int64{2, 3, 4} {
+				all := play(n)
+				for what, v := range map[string][2]float64{
+					"due": {float64(one.Due), float64(all.Due)}, "stops": {0, float64(strings.Compare(one.Stop, all.Stop))},
+					"sent or skipped": {
+						float64(one.Issued + one.Skipped[skipOnCap]), float64(all.Issued + all.Skipped[skipOnCap]),
+					},
+					"answers": {float64(one.Issued - one.OK), float64(all.Issued - all.OK)},
+					"target":  {float64(one.Target), float64(all.Target)}, "rate": {one.Rate, all.Rate},
+					"end": {float64(one.End), float64(all.End)}, 					"mean": {one.Gauge.Mean, all.Gauge.Mean}, "held": {one.Gauge.HeldRatio, all.Gauge.HeldRatio},
+				} {
+					if c.name == "full" && (what == "mean" || what == "end" || what == "rate") {
+						continue // whose arrival finds a slot is another matter for parts of a limit
+					}
+					if math.Abs(v[0]-v[1]) > 0.01*math.Abs(v[0]) {
+						t.Errorf("%d workers: %s is %v, want %v", n, what, v[1], v[0])
+					}
+				}
+				if over := all.Gauge.Max - one.Gauge.Max; over < 0 || over >= int(n) { // peaks that do not meet
+					t.Errorf("%d workers held at most %d, want %d", n, all.Gauge.Max, one.Gauge.Max)
+				}
+			}
+		})
 	}
 }
