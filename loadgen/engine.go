@@ -51,6 +51,8 @@ type engine struct {
 	phases          []*phase // those that are not over
 	out             []*request
 	requests, plays int64 // dispatched, started so far in the run
+	first, before   int64 // of the phase: number of its first request in the run, and requests here before it
+	free            int64 // the first number of a request that is not used here
 	completions     int64
 	dropped         int64 // records of what was never sent
 	share           record.Share
@@ -98,7 +100,7 @@ type event struct {
 	starts   []*request // for turnReady the first ones of what the turn starts
 	turn     int        // of play: for playOver the first that is not sent, for turnReady the one that is answered
 	at       int64      // when the turn is due; for firstContent when it arrived; for phaseBegins when it does
-	answered int64      // when the answer before it ended
+	answered int64      // when the answer before it ended; for phaseBegins the number of its first request
 }
 
 type eventKind uint8
@@ -282,10 +284,10 @@ func (e *engine) start(r *request) {
 	e.resume.Store(true)
 }
 
-// play runs one phase from a time on to its end, or, when the next one follows
-// seamlessly, to its last send.
-func (e *engine) play(p *phase, at int64, seamless bool) {
-	e.post(event{kind: phaseBegins, phase: p, at: at})
+// play runs one phase, whose requests are numbered from first on, from a time on to its
+// end, or, when the next one follows seamlessly, to its last send.
+func (e *engine) play(p *phase, at, first int64, seamless bool) {
+	e.post(event{kind: phaseBegins, phase: p, at: at, answered: first})
 	e.waitFor(func() bool { return p.over.Load() || seamless && p.sentAll.Load() })
 }
 

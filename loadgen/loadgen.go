@@ -41,11 +41,12 @@ type Job struct {
 	World World
 	// Share is the part of the run that is carried out here; see mode.Part.
 	Share record.Share
-	// Starts, if set, tells when a phase begins, in ns since T0: workers begin together,
-	// when the phase before is over everywhere. It is called when that is so here and the
-	// first requests are ready, and waits for the others. Without it a phase begins at
-	// once.
-	Starts func(phase int) int64
+	// Starts, if set, tells when a phase begins, in ns since T0, and from which number on
+	// its requests are numbered: workers begin together, when the phase before is over
+	// everywhere. It is called when that is so here and the first requests are ready, with
+	// the first number that is free here, and waits for the others. Without it a phase
+	// begins at once.
+	Starts func(phase int, free int64) (start, number int64)
 	// Blocks, if set, tells which sessions of a phase are played here, where that
 	// follows how fast the answers are: in closed loops. Without it they are dealt out
 	// beforehand.

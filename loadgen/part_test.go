@@ -30,11 +30,13 @@ type scheduled struct {
 	Body     string
 	Target   int
 	Cancels  int64
+	Number   int64
 }
 
 // together is what n workers send, in the order of the schedule.
 func together(t *testing.T, n int64, job func() Job, set func(w *world)) (all []scheduled) {
 	t.Helper()
+	numbers := map[int64]bool{}
 	for k := range n {
 		w := &world{latency: fixedLatency(100 * time.Nanosecond)}
 		if set != nil {
@@ -43,6 +45,16 @@ func together(t *testing.T, n int64, job func() Job, set func(w *world)) (all []
 		j := job()
 		if n > 1 {
 			j.Share = record.Share{K: k, Of: n}
+			j.Starts = func(phase int, free int64) (int64, int64) {
+				first := int64(0)
+				for _, p := range j.Phases[:phase] {
+					first += p.Requests
+				}
+				if free > first {
+					t.Errorf("worker %d of %d has used numbers up to %d before phase %d", k, n, free, phase)
+				}
+				return record.None, first
+			}
 		}
 		var bodies sync.Map
 		latency := w.latency
@@ -67,8 +79,12 @@ func together(t *testing.T, n int64, job func() Job, set func(w *world)) (all []
 			s := v.(scheduled)
 			s.Phase, s.Intended = r.Phase, r.Intended-starts[r.Phase]
 			all = append(all, s)
-			if n > 1 && r.RequestID%n != k {
-				t.Fatalf("worker %d of %d numbered a request %d", k, n, r.RequestID)
+			if numbers[r.RequestID] {
+				t.Fatalf("two workers of %d numbered a request %d", n, r.RequestID)
+			}
+			numbers[r.RequestID] = true
+			if p := j.Phases[len(j.Phases)-1]; p.Type != "user_centric" && p.Type != "fixed_schedule" {
+				s.Number = r.RequestID // there it follows from the number of the arrival
 			}
 		}
 	}
@@ -279,7 +295,12 @@ func TestWorkersBeginTogether(t *testing.T) {
 			warm.Name, warm.Kind = "warmup", "warmup"
 			j := job(t, warm, p)
 			at := []int64{int64(time.Second), int64(time.Minute)}
-			j.Starts = func(phase int) int64 { return at[phase] }
+			j.Starts = func(phase int, free int64) (int64, int64) {
+				if free != []int64{0, 1040}[phase] && p.Requests > 0 {
+					t.Errorf("number %d is free before phase %d", free, phase)
+				}
+				return at[phase], free + 1000
+			}
 			out := (&world{}).play(t, j)
 			for i, r := range out.result.Phases {
 				if r.Start != at[i] || r.Issued < 40 {
@@ -290,6 +311,9 @@ func TestWorkersBeginTogether(t *testing.T) {
 				begins := at[0]
 				if r.Phase == "profiling" {
 					begins = at[1]
+				}
+				if r.RequestID < 1000 || r.Phase == "profiling" && r.RequestID < 2000 {
+					t.Errorf("request %d of %s", r.RequestID, r.Phase)
 				}
 				if r.Intended < begins || r.Sent < begins || r.Sent > begins+int64(time.Second) {
 					t.Errorf("request %d of %s was sent at %v", r.RequestID, r.Phase, time.Duration(r.Sent))
@@ -352,7 +376,8 @@ func TestMergedResultsAreThoseOfOne(t *testing.T) {
 					},
 					"answers": {float64(one.Issued - one.OK), float64(all.Issued - all.OK)},
 					"target":  {float64(one.Target), float64(all.Target)}, "rate": {one.Rate, all.Rate},
-					"end": {float64(one.End), float64(all.End)}, 					"mean": {one.Gauge.Mean, all.Gauge.Mean}, "held": {one.Gauge.HeldRatio, all.Gauge.HeldRatio},
+					"end": {float64(one.End), float64(all.End)}, "mean": {one.Gauge.Mean, all.Gauge.Mean},
+					"held": {one.Gauge.HeldRatio, all.Gauge.HeldRatio},
 				} {
 					if c.name == "full" && (what == "mean" || what == "end" || what == "rate") {
 						continue // whose arrival finds a slot is another matter for parts of a limit

@@ -92,6 +92,7 @@ func (p *phase) handle(ev event, now int64) {
 	switch r := ev.r; ev.kind {
 	case phaseBegins:
 		p.engine.phases = append(p.engine.phases, p)
+		p.engine.first, p.engine.before = ev.answered, p.engine.requests
 		p.begin(max(now, ev.at))
 	case firstContent:
 		p.engine.stall.heard(now)

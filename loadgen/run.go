@@ -334,11 +334,11 @@ func (d *driver) play(ctx context.Context) (begun []*phase) {
 		}
 		d.current.Store(p)
 		begun = append(begun, p)
-		at := int64(math.MinInt64)
+		at, first := int64(math.MinInt64), e.free
 		if d.job.Starts != nil {
-			at = d.job.Starts(i)
+			at, first = d.job.Starts(i, e.free)
 		}
-		e.play(p, at, i+1 < len(d.phases) && d.phases[i+1].cfg.Seamless)
+		e.play(p, at, first, i+1 < len(d.phases) && d.phases[i+1].cfg.Seamless)
 		p.source.close()
 		p.source.wait()
 	}

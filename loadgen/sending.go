@@ -167,7 +167,8 @@ func (p *phase) dispatch(r *request, intended, ready, due, now int64, opening bo
 		return
 	}
 	p.idleSince = record.None
-	r.id = e.share.ID(e.requests)
+	r.id = e.first + e.share.ID(e.requests-e.before)
+	e.free = r.id + 1
 	e.requests++
 	e.aim(r)
 	if e.timeout > 0 {

@@ -258,7 +258,7 @@ func checkBooks(t *testing.T, out outcome) {
 		}
 	}
 	for i := range issued {
-		if !seen[out.driver.engine.share.ID(i)] {
+		if j := out.driver.job; j.Share.Of <= 1 && j.Starts == nil && !seen[i] {
 			t.Errorf("request %d was issued and never emitted", i)
 		}
 	}

@@ -38,6 +38,7 @@ func catalogue() []command {
 		configCommand(),
 		pluginsCommand,
 		mockServerCommand,
+		workerCommand,
 		completionCommand,
 		manCommand(),
 		versionCommand,

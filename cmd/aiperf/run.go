@@ -57,7 +57,7 @@ var measureFlags = []argv.Switch{
 		Name: "allow-download", Topic: "file",
 		Doc: "download published data sets, tokenizers and CUE modules that are not on this machine",
 	},
-	progressFlag, outputFlag, lenient, strict,
+	workersFlag, progressFlag, outputFlag, lenient, strict,
 }
 
 var runCommand = command{
@@ -175,9 +175,18 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 	words.listen(&opt)
 	calm := a.interrupted(words)
 	opt.Say = func(line string) { a.note(line) }
+	dismiss, err := a.workers(p, &opt)
+	if err != nil {
+		calm()
+		end()
+		return err
+	}
 	result, err := runner.Run(a.issue, a.hard, plan, opt)
 	calm()
 	end()
+	if gone := dismiss(); err == nil {
+		err = gone
+	}
 	if err != nil {
 		return measureError(err)
 	}

@@ -63,7 +63,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": cmdExits, "refused": cmdRefused, "measured": cmdMeasured, "compared": cmdCompared, "tables": cmdTables, "listed": cmdListed,
 			"fits": cmdFits, "graded": cmdGraded, "serve": cmdServe, "closed-port": cmdClosedPort, "huge": cmdHuge, "registry": cmdRegistry, "spoiled": cmdSpoiled, "tiny-disk": cmdTinyDisk, "offline": cmdOffline,
-			"recomputed": cmdRecomputed,
+			"recomputed": cmdRecomputed, "scheduled-alike": cmdScheduledAlike,
 		},
 	})
 }

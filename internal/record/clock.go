@@ -9,6 +9,9 @@ type Clock struct{ began time.Time }
 // NewClock starts a clock: now is T0.
 func NewClock() Clock { return Clock{time.Now()} }
 
+// ClockFrom is a clock whose T0 is t, which has a monotonic reading.
+func ClockFrom(t time.Time) Clock { return Clock{t} }
+
 // Now is the monotonic time since T0 in ns.
 func (c Clock) Now() int64 { return int64(time.Since(c.began)) }
 

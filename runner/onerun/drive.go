@@ -25,7 +25,10 @@ func (Local) Network() bool { return true }
 // Drive makes one connection to each target first, so that a wrong address is said
 // in one line.
 func (Local) Drive(issue, hard context.Context, run *Opened, s *Session) (_ *Result, err error) {
-	clock := record.NewClock()
+	clock, where := record.NewClock(), together|sending
+	if s.Worker != nil {
+		clock, where = s.Worker.Clock, sending
+	}
 	out := &Result{T0: clock.Wall(0), Doubt: run.doubt}
 	w := &Watched{Run: run, Session: s, Clock: clock, Transport: Transport(&run.Benchmark, run.Targets, clock)}
 	if w.Client, err = transport.Open(w.Transport); err != nil {
@@ -36,7 +39,7 @@ func (Local) Drive(issue, hard context.Context, run *Opened, s *Session) (_ *Res
 			return nil, errors.Join(Unreachable(err), w.Client.Close())
 		}
 	}
-	seen, err := observe(issue, w)
+	seen, err := observe(issue, w, where)
 	if err != nil {
 		return nil, errors.Join(err, w.Client.Close())
 	}
@@ -66,7 +69,7 @@ func (d Simulated) Drive(issue, hard context.Context, run *Opened, s *Session) (
 	}
 	clock := record.NewClock()
 	out := &Result{T0: clock.Wall(0), Doubt: run.doubt, Transport: transport.Stats{Stamps: "kernel"}}
-	seen, err := observe(issue, &Watched{Run: run, Session: s, Clock: clock})
+	seen, err := observe(issue, &Watched{Run: run, Session: s, Clock: clock}, together|sending)
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +89,9 @@ func (run *Opened) job(clock record.Clock, out *Result, seen *observers, s *Sess
 	show := func(rec *record.Record) {
 		out.Note(rec)
 		seen.record(rec)
+		if s.Worker != nil {
+			s.Worker.Record(rec)
+		}
 	}
 	job := loadgen.Job{
 		Phases: run.Benchmark.Phases, Endpoint: run.Benchmark.Endpoint, Models: run.Benchmark.Models,
@@ -96,6 +102,9 @@ func (run *Opened) job(clock record.Clock, out *Result, seen *observers, s *Sess
 	}
 	if run.graders != nil {
 		job.Grade, job.Slow = run.graders.grade, run.takesLong
+	}
+	if w := s.Worker; w != nil {
+		job.Starts, job.Blocks = w.Starts, w.Blocks
 	}
 	seen.attach(&job)
 	return job

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
 )
 
@@ -64,6 +66,9 @@ type row struct {
 	name string
 	// start begins to observe; nil when there is nothing to observe in this run.
 	start func(ctx context.Context, w *Watched) (Observer, error)
+	// where it observes a run that several processes send: with each of them, or with the one
+	// that holds them together.
+	where place
 	// beside is an observer that may miss records when it is slow: it has a goroutine
 	// and a bounded queue of its own, and what did not fit is counted and
 	// told in Result.Notes. The others are part of the run: the engine hands them records
@@ -71,24 +76,47 @@ type row struct {
 	beside bool
 }
 
+// place is where an observer is.
+type place uint8
+
+const (
+	together place = 1 << iota // with who holds the parts of a run together
+	sending                    // with each that sends a part
+)
+
 // catalogue is every observer, in the order in which they start; they stop in the
 // opposite one. The host is last: it measures the run, not the others.
 func catalogue() []row {
 	return []row{
-		{name: "samples", start: startSamples},
-		{name: "journal", start: startJournal},
-		{name: "server identity", start: startIdentity},
-		{name: "details", start: startDetails},
-		{name: "answers", start: startAnswers},
-		{name: "fidelity", start: startFidelity},
-		{name: "live", start: startLive},
-		{name: "exporters", start: startExporters, beside: true},
-		{name: "server metrics", start: startServerMetrics},
-		{name: "GPU metrics", start: startGPUs},
-		{name: "network", start: startNetwork},
-		{name: "profiler", start: startProfiler},
-		{name: "host", start: startHost},
+		{name: "samples", start: startSamples, where: together | sending},
+		{name: "journal", start: startJournal, where: together},
+		{name: "server identity", start: startIdentity, where: together},
+		{name: "details", start: startDetails, where: sending},
+		{name: "answers", start: startAnswers, where: sending},
+		{name: "fidelity", start: startFidelity, where: together},
+		{name: "live", start: startLive, where: together | sending},
+		{name: "exporters", start: startExporters, where: together, beside: true},
+		{name: "server metrics", start: startServerMetrics, where: together},
+		{name: "GPU metrics", start: startGPUs, where: together},
+		{name: "network", start: startNetwork, where: together},
+		{name: "profiler", start: startProfiler, where: together},
+		{name: "host", start: startHost, where: sending},
 	}
+}
+
+// Apart is what a run asks for that only one process can give: files of exchanges,
+// answers with what graders say of them, programs. "" where it asks for nothing of it.
+func Apart(b *schema.Benchmark) string {
+	a := b.Artifacts
+	switch {
+	case b.Accuracy != nil:
+		return "accuracy"
+	case b.Endpoint.Plugin != "" || b.Datasets[0].Plugin != "":
+		return "a plug-in"
+	case a.Raw || a.Outputs || a.Trace:
+		return "export_level raw, outputs or HTTP traces"
+	}
+	return ""
 }
 
 // observers are those that have started.
@@ -102,7 +130,9 @@ type observers struct {
 }
 
 // observe starts all observers. When one fails, those already started are stopped.
-func observe(ctx context.Context, w *Watched) (*observers, error) { return start(ctx, w, catalogue()) }
+func observe(ctx context.Context, w *Watched, where place) (*observers, error) {
+	return start(ctx, w, slices.DeleteFunc(catalogue(), func(r row) bool { return r.where&where == 0 }))
+}
 
 func start(ctx context.Context, w *Watched, rows []row) (*observers, error) {
 	s := &observers{}

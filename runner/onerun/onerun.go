@@ -18,6 +18,7 @@ import (
 	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
+	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/runner/verdict"
@@ -55,6 +56,16 @@ type Session struct {
 	Live func(loadgen.Snapshot) // nil: nobody watches
 
 	Exporters []Exporter // who else is shown what happens, beside the run
+
+	Worker *Worker // of a run that is one of several parts; nil: it is the whole
+}
+
+// Worker is what the part of a run needs of those who hold the parts together.
+type Worker struct {
+	Clock  record.Clock                                      // of all parts
+	Starts func(phase int, free int64) (start, number int64) // see loadgen.Job
+	Blocks func(p *schema.Phase) func() (mode.Block, bool)   // the same
+	Record func(*record.Record)                              // takes every record: nothing of it changes any more
 }
 
 // Result is what a run did and what its observers saw, before anybody judges it: plain

@@ -1,0 +1,137 @@
+package acceptance
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+const longRun = `schemaVersion: "2.0"
+allow_invalid: true
+benchmark:
+  model: demo
+  endpoint: {url: "mock:?ttft=2ms&itl=0.1ms", type: chat, streaming: true}
+  datasets: [{name: default, type: synthetic, entries: 8, prompts: {isl: {mean: 16}, osl: {mean: 2}}}]
+  tokenizer: {name: builtin}
+  phases: [{name: profiling, type: constant, rate: 100, duration: 600}]
+`
+
+// workersOf are the processes that pid has started as workers, when its load has begun.
+func workersOf(t *testing.T, pid int, events io.Reader) (workers []int) {
+	t.Helper()
+	lines := bufio.NewScanner(events)
+	for begun := false; !begun; {
+		if !lines.Scan() {
+			t.Fatalf("nothing was sent: %v", lines.Err())
+		}
+		begun = strings.Contains(lines.Text(), `"sent":`) && !strings.Contains(lines.Text(), `"sent":0`)
+	}
+	go func() { _, _ = io.Copy(io.Discard, events) }() // it ends with the program
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range tasks {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			continue // a thread that has ended
+		}
+		for _, word := range strings.Fields(string(b)) {
+			child, _ := strconv.Atoi(word)
+			if line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child)); bytes.Contains(line, []byte("\x00worker\x00")) {
+				workers = append(workers, child)
+			}
+		}
+	}
+	return workers
+}
+
+// A worker that dies ends the run, which says so, and no process is left. When the
+// coordinator dies its workers end, too.
+func TestWorkersThatDie(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		worker bool
+		signal syscall.Signal
+		code   int
+		says   string
+	}{
+		{"a worker", true, syscall.SIGKILL, 1, "of 3 was lost: signal: killed"},
+		{"the coordinator", false, syscall.SIGKILL, -1, ""},
+		{"Ctrl-C", false, syscall.SIGINT, 130, "interrupted"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			file := filepath.Join(dir, "long.yaml")
+			if err := os.WriteFile(file, []byte(longRun), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command(built(t), "run", file, "--workers", "3", "--progress", "json",
+				"--artifact-dir", filepath.Join(dir, "out"), "--report", "none")
+			cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+			var said bytes.Buffer
+			cmd.Stdout = &said
+			pipe, err := cmd.StderrPipe()
+			if err == nil {
+				err = cmd.Start()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var events bytes.Buffer
+			workers := workersOf(t, cmd.Process.Pid, io.TeeReader(pipe, &events))
+			if len(workers) != 3 {
+				_ = cmd.Process.Kill()
+				t.Fatalf("workers are %v, want 3", workers)
+			}
+			var ends []unix.PollFd
+			for _, pid := range workers {
+				fd, err := unix.PidfdOpen(pid, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer unix.Close(fd)
+				ends = append(ends, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+			}
+			victim := cmd.Process.Pid
+			if c.worker {
+				victim = workers[1]
+			}
+			if err := syscall.Kill(victim, c.signal); err != nil {
+				t.Fatal(err)
+			}
+			err = cmd.Wait()
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || exit.ExitCode() != c.code {
+				t.Errorf("it ended with %v, want exit code %d\n%s%s", err, c.code, &said, &events)
+			}
+			for i := range ends { // all end: else the test's own deadline ends it
+				for {
+					if _, err := unix.Poll(ends[i:i+1], -1); !errors.Is(err, unix.EINTR) {
+						break
+					}
+				}
+			}
+			if all := said.String() + events.String(); !strings.Contains(all, c.says) {
+				t.Errorf("nothing says %q:\n%s", c.says, all)
+			}
+			left, _ := filepath.Glob(filepath.Join(dir, "aiperf-workers-*"))
+			if c.name != "the coordinator" && len(left) > 0 {
+				t.Errorf("%v is left", left)
+			}
+		})
+	}
+}

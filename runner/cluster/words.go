@@ -1,0 +1,159 @@
+package cluster
+
+import (
+	"bytes"
+	"encoding/gob"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/loadgen/mode"
+	"aiperf.dev/aiperf/runner/onerun"
+)
+
+// Subjects. Those with a number are of one worker.
+const (
+	subjectJoin   = "aiperf.join"   // hello → welcome
+	subjectClock  = "aiperf.clock"  // empty → ns of the coordinator's clock
+	subjectPhase  = "aiperf.phase"  // atPhase → begins
+	subjectBlocks = "aiperf.blocks" // atPhase → mode.Block, or none
+	subjectBeat   = "aiperf.beat"   // beat
+	subjectDone   = "aiperf.done"   // done → empty
+	streamName    = "records"
+	subjectOrders = "aiperf.orders.%d"  // order → answer
+	subjectStop   = "aiperf.stop"       // stop, to all
+	subjectRecord = "aiperf.records.%d" // batch, kept until it is acknowledged
+)
+
+// hello is what a worker says of itself.
+type hello struct {
+	Version string `json:"version"`
+	Host    string `json:"host"`
+	PID     int    `json:"pid"`
+}
+
+// welcome is its number, or why it is not wanted.
+type welcome struct {
+	K       int64  `json:"k"`
+	Of      int64  `json:"of"`
+	Dir     string `json:"dir,omitempty"` // where its files may lie: the coordinator removes it
+	Refused string `json:"refused,omitempty"`
+}
+
+// subjectOf is where worker k takes orders.
+func subjectOf(k int64) string { return fmt.Sprintf(subjectOrders, k) }
+
+// order tells one worker what to do: to prepare a run, to carry out the one that is
+// prepared, or to quit.
+type order struct {
+	Run     int          `json:"run"`
+	Prepare *onerun.Spec `json:"prepare,omitempty"`
+	Quit    bool         `json:"quit,omitempty"`
+}
+
+// answer is that to an order.
+type answer struct {
+	Digest string `json:"digest,omitempty"` // of what is played
+	Failed string `json:"failed,omitempty"`
+	Hint   string `json:"hint,omitempty"`
+}
+
+// stop ends a run: at the next point where nothing is cut off, or at once.
+type stop struct {
+	Run  int  `json:"run"`
+	Hard bool `json:"hard"`
+}
+
+// atPhase is a worker at a phase of a run.
+type atPhase struct {
+	K     int64 `json:"k"`
+	Run   int   `json:"run"`
+	Phase int   `json:"phase"`
+	Free  int64 `json:"free,omitempty"` // the first number of a request that is free there
+}
+
+// begins says when a phase begins, in ns of the coordinator's clock, and from which
+// number on its requests are numbered.
+type begins struct {
+	At    int64 `json:"at"`
+	First int64 `json:"first"`
+}
+
+// block is a mode.Block; Over: there is none.
+type block struct {
+	mode.Block
+	Over bool `json:"over,omitempty"`
+}
+
+// beat says that a worker is there, and where it is.
+type beat struct {
+	K    int64            `json:"k"`
+	Run  int              `json:"run"`
+	Live loadgen.Snapshot `json:"-"`
+	Gob  []byte           `json:"live,omitempty"` // Live: it has NaN, which JSON has not
+}
+
+// done is what a worker did in a run. Batches is how many messages of records it sent.
+type done struct {
+	K       int64
+	Run     int
+	Batches int64
+	Failed  string
+	Hint    string
+	Result  onerun.Result
+}
+
+// batch is records, in order of completion.
+type batch struct {
+	K, N    int64 // whose, and the how many-th of the run
+	Run     int
+	Records []record.Record
+}
+
+func encode(v any) []byte {
+	var b bytes.Buffer
+	if err := gob.NewEncoder(&b).Encode(v); err != nil {
+		panic("cluster: " + err.Error()) // plain data of this package
+	}
+	return b.Bytes()
+}
+
+func decode(b []byte, v any) error { return gob.NewDecoder(bytes.NewReader(b)).Decode(v) }
+
+func packed(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("cluster: " + err.Error()) // plain data of this package
+	}
+	return b
+}
+
+// ask is a question and its answer.
+func ask[A any](conn *nats.Conn, subject string, question any, within time.Duration) (a A, err error) {
+	m, err := conn.Request(subject, packed(question), within)
+	if err != nil {
+		return a, err
+	}
+	return a, json.Unmarshal(m.Data, &a)
+}
+
+// hear answers the questions of a subject, each in a goroutine of its own. What cannot be
+// read is no message of this program's.
+func hear[Q, A any](conn *nats.Conn, subject string, reply func(Q) A) (*nats.Subscription, error) {
+	return conn.Subscribe(subject, func(m *nats.Msg) {
+		var q Q
+		if json.Unmarshal(m.Data, &q) != nil {
+			return
+		}
+		go func() { _ = m.Respond(packed(reply(q))) }() // who asked may be gone
+	})
+}
+
+// errLost is about a worker that is gone.
+func errLost(k, of int64, why string) error {
+	return fmt.Errorf("worker %d of %d was lost: %s", k+1, of, why)
+}

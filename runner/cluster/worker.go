@@ -1,0 +1,322 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/plugin"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/loadgen/mode"
+	"aiperf.dev/aiperf/runner/onerun"
+	"aiperf.dev/aiperf/schema"
+)
+
+// Join is a worker until the coordinator at url lets it go, or is gone, or ctx ends.
+func Join(ctx context.Context, url, token, version string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	conn, js, err := connect(url, token, cancel)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	host, _ := os.Hostname()
+	w := &worker{conn: conn, js: js, loader: onerun.NewLoader(), quit: cancel}
+	w.me, err = ask[welcome](conn, subjectJoin, hello{version, host, os.Getpid()}, starting)
+	if err != nil {
+		return err
+	}
+	if w.me.Refused != "" {
+		return diag.New(w.me.Refused, "")
+	}
+	if w.dir, err = os.MkdirTemp(w.me.Dir, "worker-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(w.dir)
+	orders := make(chan *nats.Msg, 16)
+	if _, err := conn.ChanSubscribe(subjectOf(w.me.K), orders); err != nil {
+		return err
+	}
+	stops := make(chan *nats.Msg, 16)
+	if _, err := conn.ChanSubscribe(subjectStop, stops); err != nil {
+		return err
+	}
+	return w.work(ctx, orders, stops)
+}
+
+// worker sends its part of runs, one after the other.
+type worker struct {
+	conn   *nats.Conn
+	js     jetstream.JetStream
+	me     welcome
+	dir    string
+	loader *onerun.Loader
+	quit   func()
+
+	run  atomic.Int64 // the number of the run under way
+	open *onerun.Opened
+
+	mu    sync.Mutex
+	stops [2]func() // issue and hard of the run under way
+	live  loadgen.Snapshot
+}
+
+// beatEvery is how often a worker says that it is there.
+const beatEvery = 500 * time.Millisecond
+
+func (w *worker) work(ctx context.Context, orders, stops chan *nats.Msg) error {
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	wait.Go(func() {
+		tick := time.NewTicker(beatEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				w.mu.Lock()
+				live := w.live
+				w.mu.Unlock()
+				_ = w.conn.Publish(subjectBeat, packed(beat{K: w.me.K, Run: int(w.run.Load()), Gob: encode(live)}))
+			case m := <-stops:
+				var s stop
+				if json.Unmarshal(m.Data, &s) == nil && s.Run == int(w.run.Load()) {
+					w.end(s.Hard)
+				}
+			}
+		}
+	})
+	for {
+		select {
+		case <-ctx.Done():
+			w.end(true)
+			return nil
+		case m := <-orders:
+			var o order
+			if err := json.Unmarshal(m.Data, &o); err != nil {
+				continue
+			}
+			if o.Quit {
+				return m.Respond(packed(answer{}))
+			}
+			w.obey(ctx, m, &o)
+		}
+	}
+}
+
+// end ends the run under way.
+func (w *worker) end(hard bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, f := range w.stops {
+		if f != nil && (i == 0 || hard) {
+			f()
+		}
+	}
+}
+
+// obey carries an order out. It answers as soon as it is known that it can.
+func (w *worker) obey(ctx context.Context, m *nats.Msg, o *order) {
+	w.run.Store(int64(o.Run))
+	if o.Prepare != nil {
+		a := answer{}
+		var err error
+		if w.open, err = w.prepare(ctx, *o.Prepare); err != nil {
+			e := diag.Of(err)
+			a.Failed, a.Hint = e.Error(), e.Hint
+		} else {
+			a.Digest = w.open.Set.Digest()
+		}
+		_ = m.Respond(packed(a))
+		return
+	}
+	_ = m.Respond(packed(answer{}))
+	d := w.drive(ctx, o.Run)
+	if _, err := w.conn.Request(subjectDone, encode(d), time.Minute); err != nil {
+		w.quit()
+	}
+}
+
+// prepare opens a run.
+func (w *worker) prepare(ctx context.Context, spec onerun.Spec) (*onerun.Opened, error) {
+	spec.Share = record.Share{K: w.me.K, Of: w.me.Of}
+	return w.loader.Open(ctx, ctx, spec)
+}
+
+// drive sends the part of a run.
+func (w *worker) drive(ctx context.Context, run int) done {
+	issue, stopIssue := context.WithCancel(ctx)
+	hard, stopHard := context.WithCancel(ctx)
+	defer stopIssue()
+	defer stopHard()
+	w.mu.Lock()
+	w.stops = [2]func(){stopIssue, stopHard}
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		w.stops, w.live = [2]func(){}, loadgen.Snapshot{}
+		w.mu.Unlock()
+	}()
+	d := done{K: w.me.K, Run: run}
+	fail := func(err error) done {
+		e := diag.Of(err)
+		d.Failed, d.Hint = e.Error(), e.Hint
+		return d
+	}
+	clock, err := w.clock()
+	if err != nil {
+		return fail(err)
+	}
+	dir := filepath.Join(w.dir, strconv.Itoa(run))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return fail(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := w.open.Start(hard, plugin.Host{}); err != nil {
+		return fail(err)
+	}
+	defer w.open.Close()
+	ship := &shipper{w: w, run: run}
+	res, err := onerun.Local{}.Drive(issue, hard, w.open, &onerun.Session{
+		Dir: dir, Live: func(x loadgen.Snapshot) { w.mu.Lock(); w.live = x; w.mu.Unlock() },
+		Worker: &onerun.Worker{
+			Clock: clock, Record: ship.add,
+			Starts: func(phase int, free int64) (int64, int64) { return w.starts(hard, run, phase, free) },
+			Blocks: func(p *schema.Phase) func() (mode.Block, bool) { return w.blocks(run, p) },
+		},
+	})
+	err = errors.Join(err, ship.flush(hard))
+	d.Batches = ship.sent
+	if err != nil {
+		return fail(err)
+	}
+	d.Result = *res
+	return d
+}
+
+// clocked is how many times a worker asks for the time.
+const clocked = 16
+
+// clock is the coordinator's clock, on this machine. Of several questions the one that
+// was answered most quickly says the most: the answer was given in the middle of it, or
+// at most half of its time away from that.
+func (w *worker) clock() (record.Clock, error) {
+	best := time.Duration(1<<63 - 1)
+	var t0 time.Time
+	for range clocked {
+		asked := time.Now()
+		m, err := w.conn.Request(subjectClock, nil, starting)
+		if err != nil {
+			return record.Clock{}, err
+		}
+		took := time.Since(asked)
+		ns, err := strconv.ParseInt(string(m.Data), 10, 64)
+		if err != nil {
+			return record.Clock{}, err
+		}
+		if took < best {
+			best, t0 = took, asked.Add(took/2-time.Duration(ns))
+		}
+	}
+	return record.ClockFrom(t0), nil
+}
+
+// starts waits until all workers are at a phase, and tells when it begins and from which
+// number on its requests are numbered. Where the run is over meanwhile the phase begins
+// at once, and ends.
+func (w *worker) starts(ctx context.Context, run, phase int, free int64) (at, first int64) {
+	var b begins
+	m, err := w.conn.RequestWithContext(ctx, subjectPhase, packed(atPhase{w.me.K, run, phase, free}))
+	if err != nil || json.Unmarshal(m.Data, &b) != nil {
+		return record.None, free
+	}
+	return b.At, b.First
+}
+
+// blocks asks for the sessions of a closed loop. Others have those that they were given
+// before.
+func (w *worker) blocks(run int, p *schema.Phase) func() (mode.Block, bool) {
+	if p.Requests == 0 && p.Sessions == 0 {
+		return nil
+	}
+	i := 0
+	for at := range w.open.Benchmark.Phases {
+		if w.open.Benchmark.Phases[at].Name == p.Name {
+			i = at
+		}
+	}
+	return func() (mode.Block, bool) {
+		b, err := ask[block](w.conn, subjectBlocks, atPhase{K: w.me.K, Run: run, Phase: i}, time.Minute)
+		return b.Block, err == nil && !b.Over
+	}
+}
+
+// A batch ends at so many records, at so many chunks of them, or after so long.
+const (
+	batchRecords = 256
+	batchChunks  = 50_000
+	batchEvery   = 250 * time.Millisecond
+)
+
+// shipper hands the records of a run on. What is not acknowledged is kept.
+type shipper struct {
+	w       *worker
+	run     int
+	records []record.Record
+	chunks  int
+	since   time.Time
+	sent    int64
+	err     error
+}
+
+func (s *shipper) add(r *record.Record) {
+	if len(s.records) == 0 {
+		s.since = time.Now()
+	}
+	s.records, s.chunks = append(s.records, *r), s.chunks+len(r.Chunks)
+	if len(s.records) >= batchRecords || s.chunks >= batchChunks || time.Since(s.since) > batchEvery {
+		s.publish()
+	}
+}
+
+func (s *shipper) publish() {
+	b := encode(batch{s.w.me.K, s.sent, s.run, s.records})
+	s.records, s.chunks = s.records[:0], 0
+	subject := fmt.Sprintf(subjectRecord, s.w.me.K)
+	if _, err := s.w.js.PublishAsync(subject, b, jetstream.WithStallWait(patience)); err != nil && s.err == nil {
+		s.err = fmt.Errorf("records could not be handed on: %w", err)
+	}
+	s.sent++
+}
+
+// patience is how long records wait for the coordinator to take earlier ones.
+const patience = time.Minute
+
+// flush waits until all is acknowledged.
+func (s *shipper) flush(ctx context.Context) error {
+	if len(s.records) > 0 {
+		s.publish()
+	}
+	select {
+	case <-s.w.js.PublishAsyncComplete():
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return s.err
+}

@@ -1,0 +1,74 @@
+package onerun
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/telemetry"
+	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/loadgen/transport"
+)
+
+// Remote carries out runs whose requests others send: this process watches, and takes
+// the records.
+type Remote struct {
+	// Send has the run sent, and hands every record over, from one goroutine.
+	Send func(issue, hard context.Context, run *Opened, s *Session, clock record.Clock, to Receiver) (Sent, error)
+}
+
+// Receiver takes what senders tell. Each of its functions has one caller at a time.
+type Receiver struct {
+	Record func(*record.Record) // in order of completion; it is not kept
+	Live   func(loadgen.Snapshot)
+	Border func() // two phases meet: nothing is sent before it returns
+}
+
+// Sent is what was sent, by all senders together.
+type Sent struct {
+	loadgen.Result
+	Transport transport.Stats
+	Host      telemetry.Host // the worst of each kind
+	Notes     []string
+}
+
+// Network is there.
+func (Remote) Network() bool { return true }
+
+// Drive watches while others send.
+func (d Remote) Drive(issue, hard context.Context, run *Opened, s *Session) (_ *Result, err error) {
+	clock := record.NewClock()
+	out := &Result{T0: clock.Wall(0), Doubt: run.doubt}
+	w := &Watched{Run: run, Session: s, Clock: clock, Transport: Transport(&run.Benchmark, run.Targets, clock)}
+	if w.Client, err = transport.Open(w.Transport); err != nil {
+		return nil, err
+	}
+	for i := range run.Targets {
+		if err := w.Client.Probe(issue, i); err != nil {
+			return nil, errors.Join(Unreachable(err), w.Client.Close())
+		}
+	}
+	seen, err := observe(issue, w, together)
+	if err != nil {
+		return nil, errors.Join(err, w.Client.Close())
+	}
+	sent, err := d.Send(issue, hard, run, s, clock, Receiver{
+		Record: func(rec *record.Record) { out.Note(rec); seen.record(rec) },
+		Live: func(x loadgen.Snapshot) {
+			for _, tell := range seen.snapshots {
+				tell(x)
+			}
+		},
+		Border: func() {
+			for _, b := range seen.borders {
+				b.Border()
+			}
+		},
+	})
+	out.Result, out.Transport, out.Host = sent.Result, sent.Transport, sent.Host
+	out.Ended = time.Now()
+	err = errors.Join(err, seen.stop(hard, out), w.Client.Close())
+	out.Notes = append(out.Notes, sent.Notes...)
+	return out, err
+}
