@@ -30,7 +30,8 @@ sends its part of every run. It ends with it.`,
 	},
 	run: func(a *app, p *argv.Line) error {
 		if !p.Has("join") || !p.Has("token-file") {
-			return diag.New("worker: --join and --token-file are needed", "aiperf run FILE --workers 2 starts its workers itself")
+			return diag.New("worker: --join and --token-file are needed",
+				"aiperf run FILE --workers 2 starts its workers itself")
 		}
 		in := a.In
 		if name := p.Get("token-file"); name != "-" {

@@ -107,8 +107,13 @@ func together(all []*loadgen.Snapshot) (x loadgen.Snapshot, ok bool) {
 		x.RequestsPerSecond += l.RequestsPerSecond
 		x.OutputTokensPerSecond += l.OutputTokensPerSecond
 		for _, v := range [][2]*float64{
-			{&x.LagP99, &l.LagP99}, {&x.TTFTP50, &l.TTFTP50}, {&x.TTFTP99, &l.TTFTP99}, {&x.ITLP50, &l.ITLP50},
-			{&x.ITLP99, &l.ITLP99}, {&x.LatencyP50, &l.LatencyP50}, {&x.LatencyP99, &l.LatencyP99},
+			{&x.LagP99, &l.LagP99},
+			{&x.TTFTP50, &l.TTFTP50},
+			{&x.TTFTP99, &l.TTFTP99},
+			{&x.ITLP50, &l.ITLP50},
+			{&x.ITLP99, &l.ITLP99},
+			{&x.LatencyP50, &l.LatencyP50},
+			{&x.LatencyP99, &l.LatencyP99},
 		} {
 			*v[0] = larger(*v[0], *v[1])
 		}
