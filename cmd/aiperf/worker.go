@@ -22,8 +22,8 @@ var workersFlag = argv.Switch{
 
 var workerCommand = command{
 	minor: true, name: "worker", usage: "send a part of the load of another aiperf",
-	help: `aiperf worker --join URL joins the program that aiperf run --workers has begun, and
-sends its part of every run. It ends with it.`,
+	help: `aiperf worker --join URL joins the program that aiperf run --workers has begun,
+and sends its part of every run. It ends with it.`,
 	flags: []argv.Switch{
 		{Name: "join", Arg: "URL", Doc: "address of the coordinator, as in nats://127.0.0.1:4222"},
 		{Name: "token-file", Arg: "FILE", Doc: "file with the token that the coordinator wants; - is stdin"},
