@@ -296,6 +296,13 @@ func (q *quickly) first() (quick.Look, error) {
 		}
 		looks = quick.LooksOf(res.Results)
 	}
+	if requests := res.Report().Requests; looks[0].OK == 0 && requests.Cut > 0 && requests.Failed == 0 {
+		return quick.Look{}, &diag.Error{
+			Code: diag.Invalid, Message: "the server is too slow for a search within " + words.Span(q.ask.Budget) +
+				": no answer was complete within the first look at it",
+			Hint: "--budget " + words.Span(4*q.ask.Budget) + ", or shorter answers with --osl",
+		}
+	}
 	if looks[0].OK == 0 {
 		if err := q.report(res, false, &console{}); err != nil {
 			return quick.Look{}, err

@@ -123,9 +123,15 @@ func (r *Report) SwappedAnswers() string {
 	return some(where, 2) + ": answers go to the wrong requests"
 }
 
-// answersSentences are what is said of the answers to questions over all cells.
-func (r *Report) answersSentences() []string {
-	return slices.DeleteFunc([]string{r.AnswersOverLoad(), r.SwappedAnswers()}, func(s string) bool { return s == "" })
+// answersSentences are what is said of the answers to questions over all cells; alarming
+// is that they are wrong because of the load, which is said before anything else: a load
+// whose answers are wrong is not the best.
+func (r *Report) answersSentences() (said []string, alarming bool) {
+	all := r.Results.AnswersOverLoad()
+	falls := func(c *decide.AnswersChange) bool { return c.Differs() && c.Change.Mean < 0 }
+	swapped := r.SwappedAnswers()
+	said = slices.DeleteFunc([]string{r.AnswersOverLoad(), swapped}, func(s string) bool { return s == "" })
+	return said, swapped != "" || slices.ContainsFunc(all, falls)
 }
 
 // wasOrWere is a count with its verb.

@@ -62,7 +62,7 @@ func (r *Report) limitsSentence(short bool) string {
 	if missed := r.missing(); len(missed) > 0 {
 		said += fmt.Sprintf(", missed in %d", len(missed))
 		if len(missed) < judged && len(missed) <= mostBest {
-			said += " (" + some(missed, mostBest) + ")"
+			said += " (" + some(namesOf(missed), mostBest) + ")"
 		}
 	}
 	if short {
@@ -80,16 +80,31 @@ func (r *Report) limitsSentence(short bool) string {
 	return said + fmt.Sprintf("; fewest %s at %s", words.Percent(share.Mean), worst.Cell.Short())
 }
 
-// missing are the names of the cells that are shown to miss their limits, in quotation
-// marks where a name has commas of its own.
-func (r *Report) missing() (names []string) {
+// missing are the cells that are shown to miss their limits.
+func (r *Report) missing() (cells []*decide.CellResult) {
 	for i := range r.Results.Cells {
 		c := &r.Results.Cells[i]
 		if !slices.ContainsFunc(c.SLOs, func(s decide.SLOOutcome) bool { return s.State == decide.Missed }) {
 			continue
 		}
+		cells = append(cells, c)
+	}
+	return cells
+}
+
+// namesOf are the names of cells: by what varies the system alone where that tells them
+// apart, in quotation marks where a name has commas of its own.
+func namesOf(cells []*decide.CellResult) (names []string) {
+	short := func(c *decide.CellResult) string {
 		_, name := c.Cell.Apart()
-		if name = cmp.Or(name, c.Cell.Short()); strings.Contains(name, ", ") {
+		return cmp.Or(name, c.Cell.Short())
+	}
+	for _, c := range cells {
+		name := short(c)
+		if slices.ContainsFunc(cells, func(o *decide.CellResult) bool { return o != c && short(o) == name }) {
+			name = c.Cell.Short()
+		}
+		if strings.Contains(name, ", ") {
 			name = `"` + name + `"`
 		}
 		names = append(names, name)

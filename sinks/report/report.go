@@ -180,7 +180,7 @@ func (r *Report) screen() string {
 			more = " (more columns)"
 		}
 	}
-	if said := r.answersSentences(); len(said) > 0 && r.Full == nil {
+	if said, alarming := r.answersSentences(); len(said) > 0 && r.Full == nil && !(alarming && r.plain()) {
 		s.part(essential)
 		s.wrapped(words.Pad("answers", r.labelWidth()), strings.Join(said, "; "))
 	}
@@ -251,6 +251,11 @@ func (r *Report) head(s *sheet) {
 	r.doubts(s)
 }
 
+// plain reports whether the answer is which cell is best: nothing was searched or compared.
+func (r *Report) plain() bool {
+	return r.Search == nil && r.Adaptive == nil && len(r.Results.Comparisons) == 0
+}
+
 // answer is what is said first: of a comparison what it found, else which cell is best.
 func (r *Report) answer() (out []string) {
 	if r.Search != nil {
@@ -260,7 +265,10 @@ func (r *Report) answer() (out []string) {
 		return r.adaptiveSentences()
 	}
 	if len(r.Results.Comparisons) == 0 {
-		out = r.bestSentences(r.folded > 0)
+		if said, alarming := r.answersSentences(); alarming {
+			out = said
+		}
+		out = append(out, r.bestSentences(r.folded > 0)...)
 		if line := r.beside(); line != "" && r.folded == 0 {
 			out = append(out, line)
 		}

@@ -34,6 +34,10 @@ func (r *Report) Sentences() (out []string) {
 		}
 	}
 	compared := len(out) > 0
+	answers, alarming := r.answersSentences()
+	if alarming && !compared {
+		out, answers = answers, nil
+	}
 	out = append(out, r.BestSentences()...)
 	if s := r.beside(); s != "" && !compared {
 		out = append(out, s)
@@ -50,7 +54,7 @@ func (r *Report) Sentences() (out []string) {
 	if s := r.WantedSentence(); s != "" {
 		out = append(out, s)
 	}
-	out = append(out, r.answersSentences()...)
+	out = append(out, answers...)
 	if r.Limit != "" {
 		out = append(out, r.Limit)
 	}

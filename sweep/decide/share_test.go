@@ -11,10 +11,7 @@ import (
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
-var (
-	errorKey = decide.Key{Tag: "error_rate", Stat: "avg"}
-	goodKey  = decide.Key{Tag: "good_request_fraction", Stat: "avg"}
-)
+var errorKey = decide.Key{Tag: "error_rate", Stat: "avg"}
 
 // failing is an arm whose trials have so many requests, of which so many failed.
 func failing(name string, requests int, failed ...int) decide.Arm {

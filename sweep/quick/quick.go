@@ -52,6 +52,7 @@ const (
 // The parts of the budget: the looks, and what ending takes. The rest is for probes.
 const (
 	firstPart, levelPart, endPart = 0.05, 0.04, 0.05
+	firstWait                     = 0.25                   // for the very first answer, which most servers give at once
 	usualProbes                   = 18                     // of a search, when the lengths are chosen
 	perProbe                      = 200 * time.Millisecond // beside its requests
 	perLatency                    = 12                     // a probe is so many idle latencies long
@@ -66,7 +67,8 @@ var asked = Lengths{256, 64}
 // First is the first look: one request at a time.
 func (a *Ask) First() []byte {
 	return a.experiment("quick first look", asked, 64, nil,
-		"{name: warmup, type: concurrency, concurrency: 1, requests: 1}",
+		fmt.Sprintf("{name: warmup, type: concurrency, concurrency: 1, requests: 1, duration: %s, grace_period: %s}",
+			seconds(a.part(firstPart)), seconds(a.part(firstWait))), // a server that has to wake up first
 		fmt.Sprintf("{name: profiling, type: concurrency, concurrency: 1, requests: 5, duration: %s, grace_period: %s}",
 			seconds(a.part(firstPart)), seconds(a.part(2*firstPart))), "")
 }

@@ -44,19 +44,19 @@ benchmark:` + body + `
   endpoint: {url: "mock:?ttft=15ms&itl=2ms&cv=0.3&workers=8", streaming: true}
   phases: {type: poisson, rate: 20, requests: 200}
   slos: {time_to_first_token: 100, inter_token_latency: 10}
-sweep: {type: grid, parameters: {rate: [20, 80, 160, 240]}}
+sweep: {type: grid, parameters: {rate: [20, 80, 160, 320]}}
 multi_run: {num_runs: 3}`
 
 // Somebody who has the page alone learns which cell is best and how sure that
 // is, which one is slow, and that its requests wait: the server answers eight at
-// a time, and 240 a second are more than that.
+// a time, and 320 a second are more than that.
 func TestAnswersOfAnOverload(t *testing.T) {
 	t.Parallel()
 	said, d := answered(t, overload)
 	said = strings.ReplaceAll(said, "\u00a0", " ") // numbers and their units stay together
 	for _, want := range []string{
-		"Best throughput within the limits: ", "slowest: rate 240, median latency ",
-		" × that of rate ", " pass before the first token (network, queue, prompt)", " of 240 requests/s are answered: more come than the server takes", "knee at rate 160: 50 % more load gave ",
+		"Best throughput within the limits: ", "slowest: rate 320, median latency ",
+		" × that of rate ", " pass before the first token (network, queue, prompt)", " of 320 requests/s are answered: more come than the server takes", "knee at rate 160: 100 % more load gave ",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q in %s", want, said)
