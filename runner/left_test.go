@@ -59,6 +59,13 @@ func answering(t *testing.T, each func(n int)) *asked {
 	return s
 }
 
+// forget lets go of the requests so far.
+func (s *asked) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bodies = nil
+}
+
 // sorted are the requests so far, in an order of their own.
 func (s *asked) sorted() []string {
 	s.mu.Lock()

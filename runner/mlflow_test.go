@@ -29,6 +29,12 @@ func TestMLflowIsLeftAloneUnderLoad(t *testing.T) {
 		defer mu.Unlock()
 		order.WriteByte(what)
 	}
+	noted := func() string { // since it was asked last
+		mu.Lock()
+		defer mu.Unlock()
+		defer order.Reset()
+		return order.String()
+	}
 	s := answering(t, func(int) { note('r') })
 	var off map[string]int
 	for _, c := range []struct {
@@ -43,8 +49,8 @@ func TestMLflowIsLeftAloneUnderLoad(t *testing.T) {
 		{"refuses its name", answer(403, "Invalid Host header - possible DNS rebinding attack detected"), "403, Invalid Host header"},
 		{"is something else", answer(200, "<html>"), "nothing is filed"},
 	} {
-		order.Reset()
-		s.bodies = nil
+		noted()
+		s.forget()
 		sets := []string{"phases.profiling={type: concurrency, concurrency: 2, requests: 12}", "multi_run.num_runs=2"}
 		if c.server != nil {
 			m := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -64,7 +70,7 @@ func TestMLflowIsLeftAloneUnderLoad(t *testing.T) {
 		if !strings.Contains(said.String(), c.says) {
 			t.Errorf("%s: said %q, want %q", c.name, said.String(), c.says)
 		}
-		calls := order.String()
+		calls := noted()
 		load, before := strings.Trim(calls, "m"), strings.HasPrefix(calls, "m")
 		if load != strings.Repeat("r", 24) || before != (c.server != nil) {
 			t.Errorf("%s: calls in the order %s", c.name, calls)
