@@ -100,7 +100,7 @@ func (c *Coordinator) listen(ctx context.Context) error {
 	})
 	_, beats := c.bus.conn.Subscribe(subjectBeat, c.beat)
 	_, times := c.bus.conn.Subscribe(subjectClock, func(m *nats.Msg) {
-		if run := c.under(c.run); run != nil {
+		if run := c.current(); run != nil {
 			_ = m.Respond([]byte(strconv.FormatInt(run.clock.Now(), 10)))
 		}
 	})
@@ -134,7 +134,7 @@ func (c *Coordinator) join(h hello) welcome {
 	case h.Version != c.o.Version:
 		return welcome{Refused: fmt.Sprintf("this worker is aiperf %s, the coordinator %s", h.Version, c.o.Version)}
 	case c.joined >= int64(c.o.Workers):
-		return welcome{Refused: "all " + words.CountOf(c.o.Workers, "worker", "workers") + " have joined already"}
+		return welcome{Refused: fmt.Sprintf("all workers have joined already: %d", c.o.Workers)}
 	}
 	w := welcome{K: c.joined, Of: int64(c.o.Workers), Dir: c.bus.dir}
 	c.beats[w.K] = time.Now()
@@ -144,12 +144,17 @@ func (c *Coordinator) join(h hello) welcome {
 	return w
 }
 
-// under is the run under way, if it has that number.
-func (c *Coordinator) under(run int) *carrying {
+// current is the run under way, nil between two.
+func (c *Coordinator) current() *carrying {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.now != nil && c.now.number == run {
-		return c.now
+	return c.now
+}
+
+// under is the run under way, if it has that number.
+func (c *Coordinator) under(number int) *carrying {
+	if run := c.current(); run != nil && run.number == number {
+		return run
 	}
 	return nil
 }
@@ -184,10 +189,10 @@ func (c *Coordinator) silent() error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.now == nil {
+		return nil // between two runs it may be busy with files
+	}
 	for k, at := range c.beats[:c.joined] {
-		if c.now == nil {
-			break // between two runs it may be busy with files
-		}
 		if quiet := time.Since(at); quiet > silence {
 			return errLost(int64(k), int64(c.o.Workers), "nothing was heard of it for "+quiet.Round(time.Second).String())
 		}
@@ -212,7 +217,10 @@ func (c *Coordinator) await(ctx context.Context, what <-chan struct{}, within ti
 				return err
 			}
 			if within > 0 && time.Since(began) > within {
-				return fmt.Errorf("%d of %s did not come within %v", int64(c.o.Workers)-c.joined,
+				c.mu.Lock()
+				joined := c.joined
+				c.mu.Unlock()
+				return fmt.Errorf("%d of %s did not come within %v", int64(c.o.Workers)-joined,
 					words.CountOf(c.o.Workers, "worker", "workers"), within)
 			}
 		}

@@ -201,7 +201,7 @@ func (w *worker) drive(ctx context.Context, run int) done {
 			Blocks: func(p *schema.Phase) func() (mode.Block, bool) { return w.blocks(run, p) },
 		},
 	})
-	err = errors.Join(err, ship.flush(hard))
+	err = errors.Join(err, ship.flush())
 	d.Batches = ship.sent
 	if err != nil {
 		return fail(err)
@@ -308,15 +308,16 @@ func (s *shipper) publish() {
 // patience is how long records wait for the coordinator to take earlier ones.
 const patience = time.Minute
 
-// flush waits until all is acknowledged.
-func (s *shipper) flush(ctx context.Context) error {
+// flush waits until all is acknowledged, also where the run was ended at once: what was
+// sent is told.
+func (s *shipper) flush() error {
 	if len(s.records) > 0 {
 		s.publish()
 	}
 	select {
 	case <-s.w.js.PublishAsyncComplete():
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	case <-time.After(patience):
+		return errors.New("the coordinator takes no records any more")
 	}
 	return s.err
 }

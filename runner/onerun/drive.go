@@ -30,18 +30,9 @@ func (Local) Drive(issue, hard context.Context, run *Opened, s *Session) (_ *Res
 		clock, where = s.Worker.Clock, sending
 	}
 	out := &Result{T0: clock.Wall(0), Doubt: run.doubt}
-	w := &Watched{Run: run, Session: s, Clock: clock, Transport: Transport(&run.Benchmark, run.Targets, clock)}
-	if w.Client, err = transport.Open(w.Transport); err != nil {
-		return nil, err
-	}
-	for i := range run.Targets {
-		if err := w.Client.Probe(issue, i); err != nil {
-			return nil, errors.Join(Unreachable(err), w.Client.Close())
-		}
-	}
-	seen, err := observe(issue, w, where)
+	w, seen, err := run.watch(issue, s, clock, where)
 	if err != nil {
-		return nil, errors.Join(err, w.Client.Close())
+		return nil, err
 	}
 	job := run.job(clock, out, seen, s)
 	job.Client = w.Client
@@ -50,6 +41,27 @@ func (Local) Drive(issue, hard context.Context, run *Opened, s *Session) (_ *Res
 	err = errors.Join(err, seen.stop(hard, out), w.Client.Close()) // which looks at the clocks once more
 	out.Transport = w.Client.Stats()
 	return out, err
+}
+
+// watch connects to the targets and starts the observers of a place. Both are the caller's
+// to end.
+func (run *Opened) watch(
+	ctx context.Context, s *Session, clock record.Clock, where place,
+) (_ *Watched, _ *observers, err error) {
+	w := &Watched{Run: run, Session: s, Clock: clock, Transport: Transport(&run.Benchmark, run.Targets, clock)}
+	if w.Client, err = transport.Open(w.Transport); err != nil {
+		return nil, nil, err
+	}
+	for i := range run.Targets {
+		if err := w.Client.Probe(ctx, i); err != nil {
+			return nil, nil, errors.Join(Unreachable(err), w.Client.Close())
+		}
+	}
+	seen, err := observe(ctx, w, where)
+	if err != nil {
+		return nil, nil, errors.Join(err, w.Client.Close())
+	}
+	return w, seen, nil
 }
 
 // Simulated carries out runs in worlds of their own: time passes only when

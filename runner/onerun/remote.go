@@ -40,18 +40,9 @@ func (Remote) Network() bool { return true }
 func (d Remote) Drive(issue, hard context.Context, run *Opened, s *Session) (_ *Result, err error) {
 	clock := record.NewClock()
 	out := &Result{T0: clock.Wall(0), Doubt: run.doubt}
-	w := &Watched{Run: run, Session: s, Clock: clock, Transport: Transport(&run.Benchmark, run.Targets, clock)}
-	if w.Client, err = transport.Open(w.Transport); err != nil {
-		return nil, err
-	}
-	for i := range run.Targets {
-		if err := w.Client.Probe(issue, i); err != nil {
-			return nil, errors.Join(Unreachable(err), w.Client.Close())
-		}
-	}
-	seen, err := observe(issue, w, together)
+	w, seen, err := run.watch(issue, s, clock, together)
 	if err != nil {
-		return nil, errors.Join(err, w.Client.Close())
+		return nil, err
 	}
 	sent, err := d.Send(issue, hard, run, s, clock, Receiver{
 		Record: func(rec *record.Record) { out.Note(rec); seen.record(rec) },

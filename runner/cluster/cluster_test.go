@@ -1,0 +1,139 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/runner/cluster"
+	"aiperf.dev/aiperf/runner/onerun"
+	"aiperf.dev/aiperf/schema"
+)
+
+// server answers every chat, and knows what it was asked.
+type server struct {
+	*httptest.Server
+	mu    sync.Mutex
+	asked []string
+}
+
+func answering(t *testing.T) *server {
+	t.Helper()
+	s := &server{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.Method == http.MethodPost {
+			s.mu.Lock()
+			s.asked = append(s.asked, r.Header.Get("X-Request-ID")+" "+string(body))
+			s.mu.Unlock()
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"choices":[{"message":{"content":"ok"},"finish_reason":"stop"}]}`)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Workers of this process send what one sends, two runs one after the other, and their
+// records and counts come together.
+func TestWorkersSendWhatOneSends(t *testing.T) {
+	t.Parallel()
+	for name, p := range map[string]schema.Phase{
+		"open loop":   {Type: "poisson", Rate: 400, Requests: 61},
+		"closed loop": {Type: "concurrency", Concurrency: 6, Requests: 61},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			warm := schema.Phase{Name: "warmup", Kind: "warmup", Type: "constant", Rate: 400, Requests: 7}
+			p.Name, p.Kind = "profiling", "profiling"
+			send := func(driver onerun.Driver) ([]string, loadgen.Result) {
+				s := answering(t)
+				open, err := onerun.NewLoader().Open(t.Context(), t.Context(), onerun.Spec{
+					Seed: 1, Text: 1, Targets: []string{s.URL}, Benchmark: schema.Benchmark{
+						Models: schema.Models{Items: []schema.Model{{Name: "demo"}}}, Tokenizer: schema.Tokenizer{Name: "builtin"},
+						Endpoint: schema.Endpoint{URLs: []string{s.URL}, Type: "chat"},
+						Datasets: []schema.Dataset{{Name: "default", Entries: 16}}, Phases: []schema.Phase{warm, p},
+					},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				res, err := driver.Drive(t.Context(), t.Context(), open, &onerun.Session{Dir: t.TempDir()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if res.Emitted != 68 || res.Lost != "" {
+					t.Errorf("%d records came, want 68 (%s)", res.Emitted, res.Lost)
+				}
+				return slices.Sorted(slices.Values(s.asked)), res.Result
+			}
+			want, one := send(onerun.Local{})
+			c, err := cluster.Open(t.Context(), cluster.Options{
+				Workers: 3, Version: "test", Launch: func(url, token string) (*cluster.Process, error) {
+					ctx, kill := context.WithCancel(context.WithoutCancel(t.Context()))
+					w := &cluster.Process{Over: make(chan struct{}), Kill: kill}
+					go func() { defer close(w.Over); defer kill(); w.Err = cluster.Join(ctx, url, token, "test") }()
+					return w, nil
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				got, all := send(c.Driver())
+				if !slices.Equal(want, got) {
+					t.Errorf("other requests: one worker sent %d, three %d", len(want), len(got))
+				}
+				for i, r := range all.Phases {
+					if w := one.Phases[i]; r.Issued != w.Issued || r.OK != w.OK || r.Target != w.Target || r.Due != w.Due {
+						t.Errorf("phase %s: %+v, want %+v", r.Name, r, w)
+					}
+				}
+			}
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A worker of another version, with a wrong token, or of no coordinator is refused in a line.
+func TestStrangers(t *testing.T) {
+	t.Parallel()
+	var address, right string
+	c, err := cluster.Open(t.Context(), cluster.Options{
+		Workers: 1, Version: "test", Launch: func(url, token string) (*cluster.Process, error) {
+			address, right = url, token
+			w := &cluster.Process{Over: make(chan struct{}), Kill: func() {}}
+			go func() {
+				defer close(w.Over)
+				w.Err = cluster.Join(context.WithoutCancel(t.Context()), url, token, "test")
+			}()
+			return w, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct{ url, token, version, want string }{
+		{address, right, "other", "this worker is aiperf other, the coordinator test"},
+		{address, right, "test", "all workers have joined already: 1"},
+		{address, "wrong", "test", "cannot reach the coordinator at " + address},
+		{"nats://127.0.0.1:1", right, "test", "cannot reach the coordinator at nats://127.0.0.1:1"},
+	} {
+		err := cluster.Join(t.Context(), x.url, x.token, x.version)
+		if err == nil || !strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), right) {
+			t.Errorf("Join: %v, want %q", err, x.want)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
