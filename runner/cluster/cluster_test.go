@@ -57,9 +57,10 @@ func TestWorkersSendWhatOneSends(t *testing.T) {
 				s := answering(t)
 				open, err := onerun.NewLoader().Open(t.Context(), t.Context(), onerun.Spec{
 					Seed: 1, Text: 1, Targets: []string{s.URL}, Benchmark: schema.Benchmark{
-						Models: schema.Models{Items: []schema.Model{{Name: "demo"}}}, Tokenizer: schema.Tokenizer{Name: "builtin"},
-						Endpoint: schema.Endpoint{URLs: []string{s.URL}, Type: "chat"},
-						Datasets: []schema.Dataset{{Name: "default", Entries: 16}}, Phases: []schema.Phase{warm, p},
+						Models:    schema.Models{Items: []schema.Model{{Name: "demo"}}},
+						Tokenizer: schema.Tokenizer{Name: "builtin"},
+						Endpoint:  schema.Endpoint{URLs: []string{s.URL}, Type: "chat"},
+						Datasets:  []schema.Dataset{{Name: "default", Entries: 16}}, Phases: []schema.Phase{warm, p},
 					},
 				})
 				if err != nil {
@@ -92,7 +93,8 @@ func TestWorkersSendWhatOneSends(t *testing.T) {
 					t.Errorf("other requests: one worker sent %d, three %d", len(want), len(got))
 				}
 				for i, r := range all.Phases {
-					if w := one.Phases[i]; r.Issued != w.Issued || r.OK != w.OK || r.Target != w.Target || r.Due != w.Due {
+					w := one.Phases[i]
+					if r.Issued != w.Issued || r.OK != w.OK || r.Target != w.Target || r.Due != w.Due {
 						t.Errorf("phase %s: %+v, want %+v", r.Name, r, w)
 					}
 				}
@@ -104,7 +106,8 @@ func TestWorkersSendWhatOneSends(t *testing.T) {
 	}
 }
 
-// A worker of another version, with a wrong token, or of no coordinator is refused in a line.
+// A worker of another version, with a wrong token, or of no coordinator is refused in a
+// line.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	var address, right string
