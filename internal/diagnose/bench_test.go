@@ -30,7 +30,7 @@ func BenchmarkThousandCells(b *testing.B) {
 sweep: {type: grid, parameters: {concurrency: [%s], isl: [%s]}}
 random_seed: 1
 allow_invalid: true
-`, strings.Join(loads, ", "), strings.Join(lengths, ", ")), dir); err != nil {
+`, strings.Join(loads, ", "), strings.Join(lengths, ", ")), dir, &sim.Worlds{}); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()

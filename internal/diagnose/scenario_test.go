@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"aiperf.dev/aiperf/internal/diagnose"
 	"aiperf.dev/aiperf/internal/sim"
@@ -21,9 +22,11 @@ type scenario struct {
 	n      int // requests of a run
 	spread int // of the prompts' lengths: standard deviation in tokens
 	more   string
-	want   []string // by load: the finding
-	says   []string // parts of the sentence for all
-	near   string   // the rule that nearly holds; "" where one does
+	others int           // users of another client
+	paused time.Duration // that the client stands still, of each 200 ms
+	want   []string      // by load: the finding
+	says   []string      // parts of the sentence for all
+	near   string        // the rule that nearly holds; "" where one does
 }
 
 func (s scenario) text() string {
@@ -153,6 +156,33 @@ var scenarios = []scenario{
 		loads: []int{8}, isl: 64, osl: 16, n: 250, more: "multi_run: {num_runs: 6}\n",
 		want: []string{"not_known"}, near: "drift",
 	},
+	{
+		name: "a server that another client uses as much", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000",
+		loads: []int{4}, isl: 64, osl: 16, n: 250, others: 4, want: []string{"other_clients"},
+		says: []string{"Other clients use this server"},
+	},
+	{
+		name: "a server that another client uses a little", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000",
+		loads: []int{8}, isl: 64, osl: 16, n: 250, others: 1, want: []string{"not_known"}, near: "other_clients",
+	},
+	{
+		name: "a client that stands still for half of the time", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000",
+		loads: []int{8}, isl: 64, osl: 16, n: 250, paused: 100 * time.Millisecond, want: []string{"client"},
+		says: []string{"The client did not bring the load that was asked for"},
+	},
+	{
+		name: "a client that stands still for a moment at times", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000",
+		loads: []int{8}, isl: 64, osl: 16, n: 250, paused: 500 * time.Microsecond, want: []string{"not_known"}, near: "client",
+	},
+	{
+		name: "an open loop against a server that tells nothing of itself", server: "step=10ms&batch=16&prefill=2us&metrics=off",
+		open: true, loads: []int{200}, isl: 64, osl: 16, n: 600, want: []string{"overloaded"},
+		says: []string{"The server does not keep up"},
+	},
+	{
+		name: "requests that wait for a moment in a server that does not tell its KV cache", server: "step=10ms&batch=16&prefill=2us",
+		loads: []int{8, 17}, isl: 64, osl: 64, n: 250, want: []string{"not_bound", "not_bound"}, near: "queue",
+	},
 }
 
 // Each rule says the right thing of a server that makes it true, and of one that nearly
@@ -189,7 +219,17 @@ func TestScenarios(t *testing.T) {
 func (s scenario) run(t *testing.T) *diagnose.Report {
 	t.Helper()
 	dir := t.TempDir()
-	if _, err := sim.RunScraped(s.text(), dir); err != nil {
+	worlds := &sim.Worlds{Others: s.others}
+	if s.paused > 0 {
+		worlds.Stall = func(int) (pauses []sim.Pause) {
+			const every = 200 * time.Millisecond
+			for at := every; at < time.Minute; at += every {
+				pauses = append(pauses, sim.Pause{From: at.Nanoseconds(), To: (at + s.paused).Nanoseconds()})
+			}
+			return pauses
+		}
+	}
+	if _, err := sim.RunScraped(s.text(), dir, worlds); err != nil {
 		t.Fatalf("%v\n%s", err, s.text())
 	}
 	r, err := diagnose.Dir(dir + "/results")

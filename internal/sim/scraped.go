@@ -11,10 +11,11 @@ import (
 	"aiperf.dev/aiperf/sinks"
 )
 
-// RunScraped is Run with the servers' pages of metrics read in virtual time, as often as
-// the program reads them.
-func RunScraped(text, dir string) (*Outcome, error) {
-	return runText(text, dir, &Worlds{Scrape: true})
+// RunScraped is Run in worlds whose servers' pages of metrics are read in virtual time, as
+// often as the program reads them.
+func RunScraped(text, dir string, worlds *Worlds) (*Outcome, error) {
+	worlds.Scrape = true
+	return runText(text, dir, worlds)
 }
 
 // scraped is a simulated driver that keeps what pages of metrics say beside the records.

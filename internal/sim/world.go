@@ -44,6 +44,10 @@ type Worlds struct {
 	// which begins before the one before is over.
 	Stall func(run int) []Pause
 
+	// Others is how many users of another client ask each server all the time that a run
+	// takes, one question after the other: the program does not know of them.
+	Others int
+
 	// Scrape has the servers' pages of metrics read, see RunScraped.
 	Scrape bool
 	// Garble, if set, is what becomes of such a page on its way.
@@ -67,6 +71,7 @@ type Pause struct{ From, To int64 }
 func (w *Worlds) Open(urls []string) (loadgen.World, error) {
 	if w.run != nil {
 		w.at += w.run.now + between
+		w.run.others.leave()
 	}
 	w.run = &world{plan: w}
 	for _, u := range urls {
@@ -84,6 +89,11 @@ func (w *Worlds) Open(urls []string) (loadgen.World, error) {
 		w.run.pauses = w.Stall(w.runs)
 	}
 	w.runs++
+	for _, s := range w.run.targets {
+		for range w.Others {
+			w.run.others.join(w.run, s)
+		}
+	}
 	if w.Scrape {
 		w.run.scrape()
 	}
@@ -136,6 +146,7 @@ type world struct {
 	pauses  []Pause // that are to come
 	stopped bool    // the client stands still
 	held    []func()
+	others  others
 }
 
 // Now is ns since the run began.
