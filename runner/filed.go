@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,7 +37,10 @@ func (r *runner) file(hard context.Context, o *outlets) {
 	ctx, stop := context.WithTimeout(hard, filing)
 	defer stop()
 	if o.mlflow == nil { // it was not there before the load
-		if err := o.openMLflow(ctx); err != nil {
+		again, stop := context.WithTimeout(ctx, returning)
+		err := o.openMLflow(again)
+		stop()
+		if err != nil {
 			r.opt.say(fmt.Sprintf("MLflow: nothing is filed with %s: %s", secret.URL(uri), r.hide.Text(diag.Line(err))))
 			return
 		}
@@ -196,6 +200,7 @@ func (r *runner) filedRuns() (out []*mlflow.Run) {
 		if rep := r.result.Reports[x.Run.ID]; rep != nil {
 			run.Began, run.Ended = rep.Started, rep.Ended
 		}
+		run.Params = append(run.Params, loadParams(x.Run.Cell.Resolved.Benchmark.Phases)...)
 		for _, v := range x.Run.Cell.Point {
 			run.Params = append(run.Params, [2]string{v.Axis, r.hide.Text(fmt.Sprint(v.Natural()))})
 		}
@@ -246,6 +251,28 @@ func modelNames(items []schema.Model) string {
 }
 
 // phaseTypes are the types of the measured phases.
+// loadParams are the load of the first profiling phase by AIPerf's names.
+func loadParams(phases []schema.Phase) (params [][2]string) {
+	first := slices.IndexFunc(phases, func(p schema.Phase) bool { return p.Kind != "warmup" })
+	if first < 0 {
+		return nil
+	}
+	p := &phases[first]
+	if p.Concurrency > 0 {
+		params = append(params, [2]string{"loadgen.concurrency", strconv.Itoa(p.Concurrency)})
+	}
+	if p.Rate > 0 {
+		params = append(params, [2]string{"loadgen.request_rate", strconv.FormatFloat(p.Rate, 'f', -1, 64)})
+	}
+	if p.Requests > 0 {
+		params = append(params, [2]string{"loadgen.request_count", strconv.FormatInt(p.Requests, 10)})
+	}
+	if p.Duration != nil {
+		params = append(params, [2]string{"loadgen.benchmark_duration", strconv.FormatFloat(float64(*p.Duration), 'f', -1, 64)})
+	}
+	return params
+}
+
 func phaseTypes(phases []schema.Phase) string {
 	var types []string
 	for _, p := range phases {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Whether results are filed nowhere, with an MLflow server, or with one that is dead, fails,
+// Whether results are filed nowhere, with an MLflow server, or with one that is dead, hangs, fails,
 // refuses its name or says something else, the same requests are sent, the exit code is the
 // same, and from the first request of the plan to its last answer nobody speaks to it.
 func TestMLflowIsLeftAloneUnderLoad(t *testing.T) {
@@ -22,6 +22,7 @@ func TestMLflowIsLeftAloneUnderLoad(t *testing.T) {
 			fmt.Fprint(w, text)
 		}
 	}
+	found := answer(200, `{"experiment":{"experiment_id":"7"},"run":{"info":{"run_id":"r1","artifact_uri":"mlflow-artifacts:/7/r1/artifacts"}}}`)
 	var mu sync.Mutex
 	var order strings.Builder // r for a request, m for a call of MLflow's
 	note := func(what byte) {
@@ -43,8 +44,10 @@ func TestMLflowIsLeftAloneUnderLoad(t *testing.T) {
 		says   string
 	}{
 		{name: "off"},
-		{"on", answer(200, `{"experiment":{"experiment_id":"7"},"run":{"info":{"run_id":"r1","artifact_uri":"mlflow-artifacts:/7/r1/artifacts"}}}`), "filed as run r1"},
+		{"on", found, "filed as run r1"},
 		{"dead", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "nothing is filed"},
+		{"hangs", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "nothing is filed"},
+		{"hangs at first", hangsOnce(found), "filed as run r1"},
 		{"fails", answer(500, "oh"), "it answers 500"},
 		{"refuses its name", answer(403, "Invalid Host header - possible DNS rebinding attack detected"), "403, Invalid Host header"},
 		{"is something else", answer(200, "<html>"), "nothing is filed"},
@@ -84,6 +87,21 @@ func TestMLflowIsLeftAloneUnderLoad(t *testing.T) {
 			off = sent
 		} else if diff := cmp.Diff(off, sent); diff != "" {
 			t.Errorf("%s: other requests (-off +this):\n%s", c.name, diff)
+		}
+	}
+}
+
+// hangsOnce is a server that does not answer its first call.
+func hangsOnce(then http.HandlerFunc) http.HandlerFunc {
+	var once sync.Once
+	return func(w http.ResponseWriter, r *http.Request) {
+		hung := false
+		once.Do(func() {
+			hung = true
+			<-r.Context().Done()
+		})
+		if !hung {
+			then(w, r)
 		}
 	}
 }

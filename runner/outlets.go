@@ -78,8 +78,12 @@ func openOutlets(ctx context.Context, plan *sweep.Plan, opt *Options) (*outlets,
 	return o, nil
 }
 
-// probing is how long the load waits for those who take results: who hangs is tried again later.
-const probing = 5 * time.Second
+// probing is how long the load waits for those who take results: one that hangs is tried again
+// when the results are there, and then has returning to answer.
+const (
+	probing   = time.Second
+	returning = 5 * time.Second
+)
 
 // openMLflow finds the server that results are filed with.
 func (o *outlets) openMLflow(ctx context.Context) (err error) {
