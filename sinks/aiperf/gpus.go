@@ -118,15 +118,25 @@ func (s *gpuSet) of(h *telemetry.History, collector string) (out []*gpu) {
 		}
 	}
 	slices.SortFunc(out, func(a, b *gpu) int { return a.index - b.index })
-	start := s.Start.Sub(s.T0).Nanoseconds()
-	from, _ := slices.BinarySearch(looks, start)
 	for _, g := range out {
 		g.preferFirst(s.Fields)
-		for i := range s.Fields {
-			g.stats[i] = fieldStats(s.Fields[i], g.values[i], from)
-		}
+		g.summarize(s.Fields, s.Start.Sub(s.T0).Nanoseconds(), math.MaxInt64)
 	}
 	return out
+}
+
+// summarize makes the statistics of the looks from start to end.
+func (g *gpu) summarize(fields []telemetry.GPUField, start, end int64) {
+	from, _ := slices.BinarySearch(g.at, start)
+	to, found := slices.BinarySearch(g.at, end)
+	if found {
+		to++
+	}
+	for i := range fields {
+		if g.values[i] != nil {
+			g.stats[i] = fieldStats(fields[i], g.values[i][:to], min(from, to))
+		}
+	}
 }
 
 // first is the first of labels that is there.

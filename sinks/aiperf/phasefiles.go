@@ -97,8 +97,10 @@ func (w *Writer) writePhases() error {
 	var rows []object
 	t0 := w.Info.T0.UnixNano()
 	for _, p := range w.phases {
-		rel := "phases/" + p.Name
-		dir := filepath.Join(w.Dir, "phases", p.Name)
+		rel, dir := "phases/"+p.Name, filepath.Join(w.Dir, "phases", p.Name)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
 		row := object{}.with("end_ns", t0+p.End).with("error_request_count", p.failed).with("error_summary",
 			p.errors.list())
 		var csv, json any
@@ -111,13 +113,16 @@ func (w *Writer) writePhases() error {
 				return err
 			}
 		}
-		var profiling any
-		if p.profiling >= 0 {
-			profiling = p.profiling
+		gpus, pages, err := w.writePhaseTelemetry(dir, p)
+		if err != nil {
+			return err
+		}
+		if gpus != nil {
+			row = row.with("gpu_telemetry_json", gpus)
 		}
 		rows = append(rows, row.with("metrics_csv", csv).with("metrics_json", json).with("phase_index", p.index).
-			with("phase_kind", phaseKind(p.Warmup)).with("phase_name", p.Name).with("profiling_index", profiling).
-			with("server_metrics_json", nil).with("start_ns", t0+p.Start).with("successful_request_count", p.ok).
+			with("phase_kind", phaseKind(p.Warmup)).with("phase_name", p.Name).with("profiling_index", p.profilingIndex()).
+			with("server_metrics_json", pages).with("start_ns", t0+p.Start).with("successful_request_count", p.ok).
 			with("total_request_count", p.ok+p.failed).with("was_cancelled", p.Cancelled))
 	}
 	b, err := indented(object{}.with("phases", rows).with("schema_version", 1))
@@ -127,12 +132,17 @@ func (w *Writer) writePhases() error {
 	return w.put(w.Dir, w.names.Phases, "phases", append(b, '\n'))
 }
 
-func (w *Writer) writePhase(dir string, p *phaseResult) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
+// profilingIndex counts profiling phases alone; nil for a warmup.
+func (p *phaseResult) profilingIndex() any {
+	if p.profiling < 0 {
+		return nil
 	}
+	return p.profiling
+}
+
+func (w *Writer) writePhase(dir string, p *phaseResult) error {
 	info := *w.Info
-	info.Warmup, info.GPUs, info.Branches = nil, false, p.Branches
+	info.Warmup, info.GPUs, info.gpus, info.Branches = nil, false, nil, p.Branches
 	info.WasCancelled = p.Cancelled
 	info.Start, info.End = info.T0.Add(time.Duration(p.Start)), info.T0.Add(time.Duration(p.End))
 	return w.writeSummary(dir, &info, p.sum(w.summary), p.errors.list())

@@ -59,6 +59,7 @@ type Writer struct {
 	lines   *recordWriter
 	traces  *traceReader
 	phases  []*phaseResult
+	pages   *pageSet // what servers said; nil for nothing
 	slicer  *metrics.Slicer
 	summary *metrics.Summary
 	errors  errorSummary
@@ -182,14 +183,17 @@ func (w *Writer) writeSummaries() error {
 	if err := w.writeScales(); err != nil {
 		return err
 	}
-	if err := w.writePhases(); err != nil {
-		return err
-	}
 	gpus, err := w.readGPUs()
 	if err != nil {
 		return err
 	}
 	w.Info.gpus = gpus
+	if w.pages, err = w.readPages(); err != nil {
+		return err
+	}
+	if err := w.writePhases(); err != nil {
+		return err
+	}
 	if err := w.readAnswers(); err != nil {
 		return err
 	}

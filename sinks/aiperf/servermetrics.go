@@ -29,11 +29,10 @@ type pageSet struct {
 	sources   []string // those that were read, in order
 }
 
-// writePages writes the files server_metrics_export of what is asked for. A run of which
-// no page could be read has none.
-func (w *Writer) writePages() error {
+// readPages reads what servers said; nil where no page could be read, or is asked for.
+func (w *Writer) readPages() (*pageSet, error) {
 	if w.Pages == nil || len(w.Pages.Formats) == 0 || w.Samples == nil {
-		return nil
+		return nil, nil
 	}
 	set := &pageSet{RunInfo: w.Info, slice: w.Slice, families: w.Pages.Families, histories: telemetry.Histories{}}
 	err := w.Samples(func(s telemetry.Sample) {
@@ -42,7 +41,7 @@ func (w *Writer) writePages() error {
 		}
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for source, h := range set.histories {
 		if len(h.Looks) > 0 {
@@ -50,9 +49,18 @@ func (w *Writer) writePages() error {
 		}
 	}
 	if len(set.sources) == 0 {
-		return nil
+		return nil, nil
 	}
 	slices.Sort(set.sources)
+	return set, nil
+}
+
+// writePages writes the files server_metrics_export of what is asked for.
+func (w *Writer) writePages() error {
+	set := w.pages
+	if set == nil {
+		return nil
+	}
 	for _, f := range []struct {
 		format, name string
 		write        func(name string) error

@@ -65,8 +65,10 @@ type recorder struct {
 	duration, first, gap            metric.Float64Histogram
 	tokens, input, output           metric.Int64Histogram
 	usedInput, usedOutput, usedRead metric.Int64Counter
-	usedReasoning                   metric.Int64Counter
+	usedReasoning, succeeded        metric.Int64Counter
+	asked                           metric.Int64Histogram
 	own                             []own
+	values                          []float64 // room
 	run                             []attribute.KeyValue
 	operation                       string
 }
@@ -86,10 +88,10 @@ var translated = []string{
 func newRecorder(m metric.Meter, c Config) (*recorder, error) {
 	r := &recorder{provider: c.Provider}
 	by := conventions[c.Semconv]
-	var err error
+	var err, failed error
 	note := func(e error) {
-		if err == nil {
-			err = e
+		if failed == nil {
+			failed = e
 		}
 	}
 	times := func(name, doc string, bounds []float64) metric.Float64Histogram {
@@ -130,7 +132,7 @@ func newRecorder(m metric.Meter, c Config) (*recorder, error) {
 	all := metrics.Catalogue()
 	for i := range all {
 		x := &all[i]
-		if x.Record == nil || has(translated, x.Tag) {
+		if x.Record == nil && x.List == nil || has(translated, x.Tag) {
 			continue
 		}
 		o := own{of: x, scale: 1}
@@ -148,7 +150,12 @@ func newRecorder(m metric.Meter, c Config) (*recorder, error) {
 		o.into = h
 		r.own = append(r.own, o)
 	}
-	return r, err
+	r.asked, err = m.Int64Histogram("aiperf.requested_osl", metric.WithUnit("{token}"), metric.WithDescription("Output tokens asked for"),
+		metric.WithExplicitBucketBoundaries(tokenBounds...))
+	note(err)
+	r.succeeded, err = m.Int64Counter("aiperf."+metrics.RequestCount, metric.WithUnit("{request}"))
+	note(err)
+	return r, failed
 }
 
 func has(list []string, s string) bool {
@@ -185,8 +192,15 @@ func (c *recorder) record(ctx context.Context, r *record.Record) {
 		), attribute.Bool("aiperf.has_error", r.Failed()))
 	with := metric.WithAttributeSet(attribute.NewSet(attrs...))
 	for _, o := range c.own {
-		if v := value(o.of, r); !math.IsNaN(v) {
+		c.values = o.of.Values(r, c.values[:0])
+		for _, v := range c.values {
 			o.into.Record(ctx, v*o.scale, with)
+		}
+	}
+	if r.Succeeded() {
+		c.succeeded.Add(ctx, 1, with)
+		if r.OSLRequested > 0 {
+			c.asked.Record(ctx, r.OSLRequested, with)
 		}
 	}
 	attrs = append(c.run[:len(c.run):len(c.run)], phase(r), attribute.String("gen_ai.operation.name", c.operation),

@@ -13,6 +13,7 @@ import (
 // timing counts requests, and says what is under way.
 type timing struct {
 	sent, completed, cancelled, errors metric.Int64Counter
+	sessions, turns                    metric.Int64Counter
 	inFlight                           metric.Int64Gauge
 	elapsed                            metric.Float64Gauge
 	with                               []attribute.KeyValue
@@ -29,6 +30,12 @@ func newTiming(m metric.Meter) (*timing, error) {
 			return nil, err
 		}
 	}
+	if t.sessions, err = m.Int64Counter("aiperf.timing.sessions.sent", metric.WithUnit("{session}")); err != nil {
+		return nil, err
+	}
+	if t.turns, err = m.Int64Counter("aiperf.timing.sessions.turns_total", metric.WithUnit("{request}")); err != nil {
+		return nil, err
+	}
 	if t.inFlight, err = m.Int64Gauge("aiperf.timing.requests.in_flight", metric.WithUnit("{request}")); err != nil {
 		return nil, err
 	}
@@ -44,6 +51,10 @@ func (t *timing) record(r *record.Record) {
 	ctx := context.Background()
 	if r.Sent != record.None {
 		t.sent.Add(ctx, 1, with)
+		t.turns.Add(ctx, 1, with)
+		if r.Turn == 0 {
+			t.sessions.Add(ctx, 1, with)
+		}
 	}
 	switch part := r.Part(); {
 	case part == record.InOK:
