@@ -363,11 +363,22 @@ func (r *runner) recalled(was resultdir.Event) bool {
 	return true
 }
 
+// sendings is how often a run is sent at most whose senders are lost on the way.
+const sendings = 3
+
 // carryOut makes the run that the plan is at. The error is one after which nothing can
 // be kept.
 func (r *runner) carryOut(issue, hard context.Context, attempt int, unready error) error {
 	r.notify(r.at)
-	r.at.Report, r.at.Err = r.one(issue, hard, r.at.Run, attempt, unready)
+	for left := sendings; ; attempt++ {
+		r.at.Report, r.at.Err = r.one(issue, hard, r.at.Run, attempt, unready)
+		var senders *onerun.SendersError
+		if left--; left == 0 || issue.Err() != nil || !errors.As(r.at.Err, &senders) {
+			break
+		}
+		r.forget(r.at.Run)
+		r.opt.say(diag.Line(senders) + "; the run is sent again")
+	}
 	r.at.Outcome = r.outcome(r.at.Run)
 	if lost := (*onerun.LostError)(nil); errors.As(r.at.Err, &lost) {
 		return lost.Err // our own disk
@@ -565,6 +576,14 @@ func (r *runner) keep(report *RunReport, o decide.Outcome) {
 	r.result.Outcomes = append(r.result.Outcomes, o)
 	if report != nil {
 		r.result.Reports[o.Run.ID] = report
+	}
+}
+
+// forget drops what was kept last of a run that is carried out again.
+func (r *runner) forget(run sweep.Run) {
+	delete(r.result.Failures, run.ID)
+	if n := len(r.result.Outcomes); n > 0 && r.result.Outcomes[n-1].Run.ID == run.ID {
+		r.result.Outcomes = r.result.Outcomes[:n-1]
 	}
 }
 

@@ -26,6 +26,7 @@ var workerCommand = command{
 and sends its part of every run. It ends with it.`,
 	flags: []argv.Switch{
 		{Name: "join", Arg: "URL", Doc: "address of the coordinator, as in nats://127.0.0.1:4222"},
+		{Name: "index", Arg: "K", Doc: "which worker it is, from 0 on; without it one that is missing"},
 		{Name: "token-file", Arg: "FILE", Doc: "file with the token that the coordinator wants; - is stdin"},
 	},
 	run: func(a *app, p *argv.Line) error {
@@ -46,7 +47,13 @@ and sends its part of every run. It ends with it.`,
 		if err != nil {
 			return diag.New("--token-file: "+err.Error(), "")
 		}
-		return cluster.Join(a.hard, p.Get("join"), strings.TrimSpace(string(token)), version)
+		k := int64(-1)
+		if p.Has("index") {
+			if k, err = strconv.ParseInt(p.Get("index"), 10, 64); err != nil || k < 0 {
+				return diag.New(fmt.Sprintf("--index: %s is no number from 0 on", p.Get("index")), "")
+			}
+		}
+		return cluster.Join(a.hard, p.Get("join"), strings.TrimSpace(string(token)), version, k)
 	},
 }
 
@@ -62,7 +69,7 @@ func (a *app) workers(p *argv.Line, opt *runner.Options) (end func() error, err 
 	}
 	c, err := cluster.Open(a.issue, cluster.Options{
 		Workers: n, Version: version,
-		Launch: func(url, token string) (*cluster.Process, error) { return launch(opt.Exe, url, token) },
+		Launch: func(url, token string, k int64) (*cluster.Process, error) { return launch(opt.Exe, url, token, k) },
 	})
 	if err != nil {
 		return nil, &diag.Error{Code: diag.Failed, Message: "--workers: " + err.Error(), Cause: err}
@@ -75,8 +82,8 @@ func (a *app) workers(p *argv.Line, opt *runner.Options) (end func() error, err 
 const mostWorkers = 256
 
 // launch starts a worker on this machine.
-func launch(exe, url, token string) (*cluster.Process, error) {
-	cmd := exec.Command(exe, "worker", "--join", url, "--token-file", "-")
+func launch(exe, url, token string, k int64) (*cluster.Process, error) {
+	cmd := exec.Command(exe, "worker", "--join", url, "--token-file", "-", "--index", strconv.FormatInt(k, 10))
 	cmd.Stdin = strings.NewReader(token)
 	var said bytes.Buffer // a line, if anything
 	cmd.Stderr = &said

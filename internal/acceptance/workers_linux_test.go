@@ -3,12 +3,14 @@ package acceptance
 import (
 	"bufio"
 	"bytes"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// longRun is an experiment with a bound for its load.
 const longRun = `schemaVersion: "2.0"
 allow_invalid: true
 benchmark:
@@ -24,7 +27,7 @@ benchmark:
   endpoint: {url: "mock:?ttft=2ms&itl=0.1ms", type: chat, streaming: true}
   datasets: [{name: default, type: synthetic, entries: 8, prompts: {isl: {mean: 16}, osl: {mean: 2}}}]
   tokenizer: {name: builtin}
-  phases: [{name: profiling, type: constant, rate: 100, duration: 600}]
+  phases: [{name: profiling, type: constant, rate: 100, %s}]
 `
 
 // workersOf are the processes that pid has started as workers, when its load has begun.
@@ -57,8 +60,8 @@ func workersOf(t *testing.T, pid int, events io.Reader) (workers []int) {
 	return workers
 }
 
-// A worker that dies ends the run, which says so, and no process is left. When the
-// coordinator dies its workers end, too.
+// A worker that dies ends the run, which says so and is sent again by another in its place; its
+// requests are then there once. No process is left. When the coordinator dies its workers end, too.
 func TestWorkersThatDie(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -68,7 +71,7 @@ func TestWorkersThatDie(t *testing.T) {
 		code   int
 		says   string
 	}{
-		{"a worker", true, syscall.SIGKILL, 1, "of 3 was lost: signal: killed"},
+		{"a worker", true, syscall.SIGKILL, 0, "of 3 was lost: signal: killed; the run is sent again"},
 		{"the coordinator", false, syscall.SIGKILL, -1, ""},
 		{"Ctrl-C", false, syscall.SIGINT, 130, "interrupted"},
 	} {
@@ -76,7 +79,11 @@ func TestWorkersThatDie(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			file := filepath.Join(dir, "long.yaml")
-			if err := os.WriteFile(file, []byte(longRun), 0o644); err != nil {
+			bound := "duration: 600"
+			if c.worker {
+				bound = "requests: 300"
+			}
+			if err := os.WriteFile(file, fmt.Appendf(nil, longRun, bound), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			cmd := exec.Command(built(t), "run", file, "--workers", "3", "--progress", "json",
@@ -114,8 +121,7 @@ func TestWorkersThatDie(t *testing.T) {
 				t.Fatal(err)
 			}
 			err = cmd.Wait()
-			var exit *exec.ExitError
-			if !errors.As(err, &exit) || exit.ExitCode() != c.code {
+			if got := cmd.ProcessState.ExitCode(); got != c.code {
 				t.Errorf("it ended with %v, want exit code %d\n%s%s", err, c.code, &said, &events)
 			}
 			for i := range ends { // all end: else the test's own deadline ends it
@@ -128,10 +134,36 @@ func TestWorkersThatDie(t *testing.T) {
 			if all := said.String() + events.String(); !strings.Contains(all, c.says) {
 				t.Errorf("nothing says %q:\n%s", c.says, all)
 			}
+			if c.worker {
+				sentOnce(t, filepath.Join(dir, "out", "requests.csv"), 300)
+			}
 			left, _ := filepath.Glob(filepath.Join(dir, "aiperf-workers-*"))
 			if c.name != "the coordinator" && len(left) > 0 {
 				t.Errorf("%v is left", left)
 			}
 		})
+	}
+}
+
+// sentOnce asks that a table has n requests, each with a number of its own.
+func sentOnce(t *testing.T, table string, n int) {
+	t.Helper()
+	f, err := os.Open(table)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil || len(rows) != n+1 {
+		t.Errorf("%v: %d rows, want a head and %d", err, len(rows), n)
+		return
+	}
+	at, seen := slices.Index(rows[0], "request_id"), map[string]bool{}
+	for _, row := range rows[1:] {
+		seen[row[at]] = true
+	}
+	if len(seen) != n {
+		t.Errorf("%d numbers of %d requests", len(seen), n)
 	}
 }

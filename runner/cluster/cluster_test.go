@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -22,6 +23,7 @@ type server struct {
 	*httptest.Server
 	mu    sync.Mutex
 	asked []string
+	each  func(n int) // is told of the n-th; nil for nobody
 }
 
 func answering(t *testing.T) *server {
@@ -32,6 +34,9 @@ func answering(t *testing.T) *server {
 		if r.Method == http.MethodPost {
 			s.mu.Lock()
 			s.asked = append(s.asked, r.Header.Get("X-Request-ID")+" "+string(body))
+			if s.each != nil {
+				s.each(len(s.asked))
+			}
 			s.mu.Unlock()
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -39,6 +44,75 @@ func answering(t *testing.T) *server {
 	}))
 	t.Cleanup(s.Close)
 	return s
+}
+
+// opened is a run of phases against a server.
+func opened(t *testing.T, s *server, phases ...schema.Phase) *onerun.Opened {
+	t.Helper()
+	open, err := onerun.NewLoader().Open(t.Context(), t.Context(), onerun.Spec{
+		Seed: 1, Text: 1, Targets: []string{s.URL}, Benchmark: schema.Benchmark{
+			Models:    schema.Models{Items: []schema.Model{{Name: "demo"}}},
+			Tokenizer: schema.Tokenizer{Name: "builtin"},
+			Endpoint:  schema.Endpoint{URLs: []string{s.URL}, Type: "chat"},
+			Datasets:  []schema.Dataset{{Name: "default", Entries: 16}}, Phases: phases,
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return open
+}
+
+// started is a worker of this process.
+func started(t *testing.T, url, token string, k int64) *cluster.Process {
+	ctx, kill := context.WithCancel(context.WithoutCancel(t.Context()))
+	w := &cluster.Process{Over: make(chan struct{}), Kill: kill}
+	go func() { defer close(w.Over); defer kill(); w.Err = cluster.Join(ctx, url, token, "test", k) }()
+	return w
+}
+
+// A run whose worker dies is not one, and says who was lost. The next one has another worker in
+// its place, and is whole.
+func TestALostWorkerIsReplaced(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	lives := map[int64][]*cluster.Process{}
+	c, err := cluster.Open(t.Context(), cluster.Options{
+		Workers: 3, Version: "test", Launch: func(url, token string, k int64) (*cluster.Process, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			lives[k] = append(lives[k], started(t, url, token, k))
+			return lives[k][len(lives[k])-1], nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := answering(t)
+	s.each = func(n int) {
+		if n == 30 {
+			mu.Lock()
+			defer mu.Unlock()
+			lives[1][0].Kill()
+		}
+	}
+	p := schema.Phase{Name: "profiling", Kind: "profiling", Type: "constant", Rate: 200, Requests: 600}
+	_, err = c.Driver().Drive(t.Context(), t.Context(), opened(t, s, p), &onerun.Session{Dir: t.TempDir()})
+	if senders := (*onerun.SendersError)(nil); !errors.As(err, &senders) || !strings.Contains(err.Error(), "worker 2 of 3 was lost") {
+		t.Errorf("the run of a worker that died ended with %v", err)
+	}
+	s = answering(t)
+	p.Requests = 60
+	res, err := c.Driver().Drive(t.Context(), t.Context(), opened(t, s, p), &onerun.Session{Dir: t.TempDir()})
+	if err != nil || res.Emitted != 60 || len(s.asked) != 60 {
+		t.Errorf("the next run: %v, %+v, %d requests", err, res, len(s.asked))
+	}
+	if len(lives[0]) != 1 || len(lives[1]) != 2 || len(lives[2]) != 1 {
+		t.Errorf("lives of workers: %d, %d, %d; want 1, 2, 1", len(lives[0]), len(lives[1]), len(lives[2]))
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // Workers of this process send what one sends, two runs one after the other, and their
@@ -55,17 +129,7 @@ func TestWorkersSendWhatOneSends(t *testing.T) {
 			p.Name, p.Kind = "profiling", "profiling"
 			send := func(driver onerun.Driver) ([]string, loadgen.Result) {
 				s := answering(t)
-				open, err := onerun.NewLoader().Open(t.Context(), t.Context(), onerun.Spec{
-					Seed: 1, Text: 1, Targets: []string{s.URL}, Benchmark: schema.Benchmark{
-						Models:    schema.Models{Items: []schema.Model{{Name: "demo"}}},
-						Tokenizer: schema.Tokenizer{Name: "builtin"},
-						Endpoint:  schema.Endpoint{URLs: []string{s.URL}, Type: "chat"},
-						Datasets:  []schema.Dataset{{Name: "default", Entries: 16}}, Phases: []schema.Phase{warm, p},
-					},
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				open := opened(t, s, warm, p)
 				res, err := driver.Drive(t.Context(), t.Context(), open, &onerun.Session{Dir: t.TempDir()})
 				if err != nil {
 					t.Fatal(err)
@@ -77,11 +141,8 @@ func TestWorkersSendWhatOneSends(t *testing.T) {
 			}
 			want, one := send(onerun.Local{})
 			c, err := cluster.Open(t.Context(), cluster.Options{
-				Workers: 3, Version: "test", Launch: func(url, token string) (*cluster.Process, error) {
-					ctx, kill := context.WithCancel(context.WithoutCancel(t.Context()))
-					w := &cluster.Process{Over: make(chan struct{}), Kill: kill}
-					go func() { defer close(w.Over); defer kill(); w.Err = cluster.Join(ctx, url, token, "test") }()
-					return w, nil
+				Workers: 3, Version: "test", Launch: func(url, token string, k int64) (*cluster.Process, error) {
+					return started(t, url, token, k), nil
 				},
 			})
 			if err != nil {
@@ -112,12 +173,12 @@ func TestStrangers(t *testing.T) {
 	t.Parallel()
 	var address, right string
 	c, err := cluster.Open(t.Context(), cluster.Options{
-		Workers: 1, Version: "test", Launch: func(url, token string) (*cluster.Process, error) {
+		Workers: 1, Version: "test", Launch: func(url, token string, k int64) (*cluster.Process, error) {
 			address, right = url, token
 			w := &cluster.Process{Over: make(chan struct{}), Kill: func() {}}
 			go func() {
 				defer close(w.Over)
-				w.Err = cluster.Join(context.WithoutCancel(t.Context()), url, token, "test")
+				w.Err = cluster.Join(context.WithoutCancel(t.Context()), url, token, "test", k)
 			}()
 			return w, nil
 		},
@@ -131,7 +192,7 @@ func TestStrangers(t *testing.T) {
 		{address, "wrong", "test", "cannot reach the coordinator at " + address},
 		{"nats://127.0.0.1:1", right, "test", "cannot reach the coordinator at nats://127.0.0.1:1"},
 	} {
-		err := cluster.Join(t.Context(), x.url, x.token, x.version)
+		err := cluster.Join(t.Context(), x.url, x.token, x.version, -1)
 		if err == nil || !strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), right) {
 			t.Errorf("Join: %v, want %q", err, x.want)
 		}

@@ -26,9 +26,9 @@ import (
 type Options struct {
 	Workers int
 	Version string // of this program: workers are of the same
-	// Launch starts the worker that joins at url with a token. What it returns is closed
+	// Launch starts worker k, which joins at url with a token. What it returns is closed
 	// when the worker has ended, and then says why.
-	Launch func(url, token string) (*Process, error)
+	Launch func(url, token string, k int64) (*Process, error)
 }
 
 // Process is a worker that was started here.
@@ -42,14 +42,15 @@ type Process struct {
 type Coordinator struct {
 	o         Options
 	bus       *bus
-	processes []*Process
+	processes []*Process // by worker
 	run       int
 
-	mu     sync.Mutex
-	joined int64
-	all    chan struct{} // closed when every worker has joined
-	now    *carrying     // the run under way; nil between two
-	beats  []time.Time   // the last of each worker
+	mu      sync.Mutex
+	tickets int64         // given so far
+	seats   []int64       // the ticket of each worker; 0: it has not joined, or is gone
+	all     chan struct{} // closed when every worker has joined
+	now     *carrying     // the run under way; nil between two
+	beats   []time.Time   // the last of each worker
 }
 
 // How long a coordinator waits.
@@ -65,21 +66,71 @@ func Open(ctx context.Context, o Options) (*Coordinator, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Coordinator{o: o, bus: b, all: make(chan struct{}), beats: make([]time.Time, o.Workers)}
+	c := &Coordinator{
+		o: o, bus: b, all: make(chan struct{}), beats: make([]time.Time, o.Workers), seats: make([]int64, o.Workers),
+		processes: make([]*Process, o.Workers),
+	}
 	if err := c.listen(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	for range o.Workers {
-		p, err := o.Launch(b.server.ClientURL(), b.token)
-		if err != nil {
-			return nil, errors.Join(err, c.Close())
-		}
-		c.processes = append(c.processes, p)
-	}
-	if err := c.await(ctx, c.all, joining); err != nil {
+	if err := c.fill(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
+}
+
+// fill starts the workers that are not there, at first and after one was lost, and waits
+// until all have joined.
+func (c *Coordinator) fill(ctx context.Context) error {
+	for k, p := range c.processes {
+		if p != nil && !p.over() {
+			continue
+		}
+		c.leave(int64(k))
+		p, err := c.o.Launch(c.bus.server.ClientURL(), c.bus.token, int64(k))
+		if err != nil {
+			return err
+		}
+		c.processes[k] = p
+	}
+	c.mu.Lock()
+	all := c.all
+	c.mu.Unlock()
+	return c.await(ctx, all, joining)
+}
+
+// leave frees the place of a worker that is gone, or as good as gone.
+func (c *Coordinator) leave(k int64) {
+	if p := c.processes[k]; p != nil && !p.over() {
+		p.Kill()
+		<-p.Over
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.missing() == 0 {
+		c.all = make(chan struct{})
+	}
+	c.seats[k] = 0
+}
+
+// missing is how many workers have not joined.
+func (c *Coordinator) missing() (n int64) {
+	for _, ticket := range c.seats {
+		if ticket == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// over tells whether the process has ended.
+func (p *Process) over() bool {
+	select {
+	case <-p.Over:
+		return true
+	default:
+		return false
+	}
 }
 
 // listen answers what workers ask.
@@ -133,15 +184,21 @@ func (c *Coordinator) join(h hello) welcome {
 	switch {
 	case h.Version != c.o.Version:
 		return welcome{Refused: fmt.Sprintf("this worker is aiperf %s, the coordinator %s", h.Version, c.o.Version)}
-	case c.joined >= int64(c.o.Workers):
+	case c.missing() == 0:
 		return welcome{Refused: fmt.Sprintf("all workers have joined already: %d", c.o.Workers)}
+	case h.K >= int64(c.o.Workers) || h.K >= 0 && c.seats[h.K] != 0:
+		return welcome{Refused: fmt.Sprintf("worker %d of %d has joined already, or there is none", h.K+1, c.o.Workers)}
 	}
-	w := welcome{K: c.joined, Of: int64(c.o.Workers), Dir: c.bus.dir}
-	c.beats[w.K] = time.Now()
-	if c.joined++; c.joined == w.Of {
+	k := h.K
+	if k < 0 {
+		k = int64(slices.Index(c.seats, 0))
+	}
+	c.tickets++
+	c.seats[k], c.beats[k] = c.tickets, time.Now()
+	if c.missing() == 0 {
 		close(c.all)
 	}
-	return w
+	return welcome{K: k, Ticket: c.tickets, Of: int64(c.o.Workers), Dir: c.bus.dir}
 }
 
 // current is the run under way, nil between two.
@@ -166,35 +223,34 @@ func (c *Coordinator) beat(m *nats.Msg) {
 		return
 	}
 	c.mu.Lock()
-	c.beats[b.K] = time.Now()
+	there := c.seats[b.K] == b.Ticket // else another has taken its place
+	if there {
+		c.beats[b.K] = time.Now()
+	}
 	run := c.now
 	c.mu.Unlock()
-	if run != nil && run.number == b.Run {
+	if there && run != nil && run.number == b.Run {
 		run.seen(b.K, &b.Live)
 	}
 }
 
 // silent is a worker of which nothing was heard for too long, or that has ended.
 func (c *Coordinator) silent() error {
-	for k, p := range c.processes {
-		select {
-		case <-p.Over:
-			why := "it ended"
-			if p.Err != nil {
-				why = p.Err.Error()
-			}
-			return errLost(int64(k), int64(c.o.Workers), why)
-		default:
-		}
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.now == nil {
-		return nil // between two runs it may be busy with files
+	for k, p := range c.processes {
+		if p == nil || !p.over() {
+			continue
+		}
+		why := "it ended"
+		if p.Err != nil {
+			why = p.Err.Error()
+		}
+		return &lostError{int64(k), int64(c.o.Workers), why}
 	}
-	for k, at := range c.beats[:c.joined] {
-		if quiet := time.Since(at); quiet > silence {
-			return errLost(int64(k), int64(c.o.Workers), "nothing was heard of it for "+quiet.Round(time.Second).String())
+	for k, at := range c.beats {
+		if quiet := time.Since(at); quiet > silence && c.seats[k] != 0 {
+			return &lostError{int64(k), int64(c.o.Workers), "nothing was heard of it for " + quiet.Round(time.Second).String()}
 		}
 	}
 	return nil
@@ -218,9 +274,9 @@ func (c *Coordinator) await(ctx context.Context, what <-chan struct{}, within ti
 			}
 			if within > 0 && time.Since(began) > within {
 				c.mu.Lock()
-				joined := c.joined
+				missing := c.missing()
 				c.mu.Unlock()
-				return fmt.Errorf("%d of %s did not come within %v", int64(c.o.Workers)-joined,
+				return fmt.Errorf("%d of %s did not come within %v", missing,
 					words.CountOf(c.o.Workers, "worker", "workers"), within)
 			}
 		}
@@ -232,12 +288,15 @@ func (c *Coordinator) Driver() onerun.Driver { return onerun.Remote{Send: c.send
 
 // Close lets the workers go.
 func (c *Coordinator) Close() error {
-	for k := range c.processes {
-		if c.bus.conn != nil {
-			_, _ = ask[answer](c.bus.conn, subjectOf(int64(k)), order{Quit: true}, time.Second)
+	for k, p := range c.processes {
+		if c.bus.conn != nil && p != nil && !p.over() {
+			_, _ = ask[answer](c.bus.conn, c.orders(int64(k)), order{Quit: true}, time.Second)
 		}
 	}
 	for _, p := range c.processes {
+		if p == nil {
+			continue
+		}
 		select {
 		case <-p.Over:
 		case <-time.After(5 * time.Second):
@@ -246,6 +305,13 @@ func (c *Coordinator) Close() error {
 		}
 	}
 	return c.bus.close()
+}
+
+// orders is where worker k takes them.
+func (c *Coordinator) orders(k int64) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return subjectOf(c.seats[k])
 }
 
 // carrying is the run under way.
@@ -287,6 +353,9 @@ func (c *Coordinator) send(
 	if err := run.deal(open); err != nil {
 		return onerun.Sent{}, err
 	}
+	if err := c.fill(issue); err != nil {
+		return onerun.Sent{}, err
+	}
 	if err := c.prepare(issue, open); err != nil {
 		return onerun.Sent{}, err
 	}
@@ -300,16 +369,17 @@ func (c *Coordinator) send(
 	wait.Go(func() { lost = run.collect(hard, merged, stopMerge) })
 	defer context.AfterFunc(issue, func() { c.stop(run.number, false) })()
 	defer context.AfterFunc(hard, func() { c.stop(run.number, true) })()
-	for k := range run.n {
-		if _, err := ask[answer](c.bus.conn, subjectOf(k), order{Run: run.number}, starting); err != nil {
-			close(stopMerge)
-			wait.Wait()
-			return onerun.Sent{}, errLost(k, run.n, err.Error())
+	var err error
+	for k := int64(0); k < run.n && err == nil; k++ {
+		if _, gone := ask[answer](c.bus.conn, c.orders(k), order{Run: run.number}, starting); gone != nil {
+			err = &lostError{k, run.n, gone.Error()}
 		}
 	}
 	liveOver := make(chan struct{})
 	wait.Go(func() { run.show(liveOver) })
-	err := c.await(context.WithoutCancel(hard), run.ended, 0)
+	if err == nil {
+		err = c.await(context.WithoutCancel(hard), run.ended, 0)
+	}
 	if err != nil { // the others would send less than was asked for
 		c.stop(run.number, true)
 	}
@@ -318,7 +388,18 @@ func (c *Coordinator) send(
 	wait.Wait()
 	merged.flush()
 	sent, failed := run.sum()
-	return sent, errors.Join(err, failed, lost)
+	return sent, errors.Join(c.gone(err), failed, lost)
+}
+
+// gone frees the place of a worker that an error is about: the run may be sent again, by
+// another in its place.
+func (c *Coordinator) gone(err error) error {
+	lost := (*lostError)(nil)
+	if !errors.As(err, &lost) {
+		return err
+	}
+	c.leave(lost.k)
+	return &onerun.SendersError{Err: lost}
 }
 
 // stop ends a run at all workers. One that does not hear it is gone.
@@ -329,25 +410,34 @@ func (c *Coordinator) stop(run int, hard bool) {
 // prepare has every worker open the run, and sees that all play the same.
 func (c *Coordinator) prepare(ctx context.Context, open *onerun.Opened) error {
 	want := open.Set.Digest()
-	answers, errs := make([]answer, c.o.Workers), make([]error, c.o.Workers)
-	var wait sync.WaitGroup
-	for k := range c.o.Workers {
-		wait.Go(func() {
-			spec := open.Spec
-			ctx, cancel := context.WithTimeout(ctx, preparing)
-			defer cancel()
-			m, err := c.bus.conn.RequestWithContext(ctx, subjectOf(int64(k)), packed(order{Prepare: &spec, Run: c.run}))
-			if err == nil {
-				err = json.Unmarshal(m.Data, &answers[k])
-			}
-			errs[k] = err
-		})
+	answers, errs, ready := make([]answer, c.o.Workers), make([]error, c.o.Workers), make(chan struct{})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		defer close(ready)
+		var wait sync.WaitGroup
+		for k := range c.o.Workers {
+			wait.Go(func() {
+				spec := open.Spec
+				o := packed(order{Prepare: &spec, Run: c.run})
+				m, err := c.bus.conn.RequestWithContext(ctx, c.orders(int64(k)), o)
+				if err == nil {
+					err = json.Unmarshal(m.Data, &answers[k])
+				}
+				errs[k] = err
+			})
+		}
+		wait.Wait()
+	}()
+	if err := c.await(ctx, ready, preparing); err != nil {
+		cancel()
+		<-ready
+		return c.gone(err)
 	}
-	wait.Wait()
 	for k, a := range answers {
 		switch {
 		case errs[k] != nil:
-			return errLost(int64(k), int64(c.o.Workers), errs[k].Error())
+			return c.gone(&lostError{int64(k), int64(c.o.Workers), errs[k].Error()})
 		case a.Failed != "":
 			return diag.New(fmt.Sprintf("worker %d of %d: %s", k+1, c.o.Workers, a.Failed), a.Hint)
 		case a.Digest != want:
@@ -484,12 +574,12 @@ func (r *carrying) over(d *done) {
 	}
 }
 
-// batches is how many messages with records the workers have sent.
-func (r *carrying) batches() (n int64) {
+// missing is how many messages with records have not come, of those of which workers have told.
+func (r *carrying) missing(got []int64) (n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, d := range r.dones {
-		n += d.Batches
+		n += max(0, d.Batches-got[d.K])
 	}
 	return n
 }
@@ -503,16 +593,13 @@ func (r *carrying) collect(ctx context.Context, to *merger, over <-chan struct{}
 	if err != nil {
 		return err
 	}
-	var got int64
+	got := make([]int64, r.n)
 	ending, last := false, time.Now()
 	for {
 		select {
 		case <-over:
 			ending = true
 		default:
-		}
-		if ending && got >= r.batches() {
-			return nil
 		}
 		list, err := consumer.Fetch(256, jetstream.FetchMaxWait(100*time.Millisecond))
 		if err != nil {
@@ -525,8 +612,8 @@ func (r *carrying) collect(ctx context.Context, to *merger, over <-chan struct{}
 			if err := decode(m.Data(), &b); err != nil {
 				return fmt.Errorf("records of a worker: %w", err)
 			}
-			if b.Run == r.number {
-				got++
+			if b.Run == r.number && b.K >= 0 && b.K < r.n {
+				got[b.K]++
 				to.add(&b)
 			}
 			if err := m.Ack(); err != nil {
@@ -536,7 +623,11 @@ func (r *carrying) collect(ctx context.Context, to *merger, over <-chan struct{}
 		if n > 0 {
 			last = time.Now()
 		}
-		if missing := r.batches() - got; ending && missing > 0 && time.Since(last) > silence {
+		missing := r.missing(got)
+		if ending && n == 0 && missing == 0 { // nothing of a lost worker's is left, either
+			return nil
+		}
+		if ending && missing > 0 && time.Since(last) > silence {
 			return fmt.Errorf("%s with records of workers did not come", words.CountOf(missing, "message", "messages"))
 		}
 	}

@@ -29,23 +29,26 @@ const (
 	subjectRecord = "aiperf.records.%d" // batch, kept until it is acknowledged
 )
 
-// hello is what a worker says of itself.
+// hello is what a worker says of itself. K is the number that it wants, below 0 for any.
 type hello struct {
+	K       int64  `json:"k"`
 	Version string `json:"version"`
 	Host    string `json:"host"`
 	PID     int    `json:"pid"`
 }
 
-// welcome is its number, or why it is not wanted.
+// welcome is its number, or why it is not wanted. Ticket is of this worker alone: one that
+// takes the place of another that is gone has another ticket.
 type welcome struct {
 	K       int64  `json:"k"`
+	Ticket  int64  `json:"ticket"`
 	Of      int64  `json:"of"`
 	Dir     string `json:"dir,omitempty"` // where its files may lie: the coordinator removes it
 	Refused string `json:"refused,omitempty"`
 }
 
-// subjectOf is where worker k takes orders.
-func subjectOf(k int64) string { return fmt.Sprintf(subjectOrders, k) }
+// subjectOf is where the worker with a ticket takes orders.
+func subjectOf(ticket int64) string { return fmt.Sprintf(subjectOrders, ticket) }
 
 // order tells one worker what to do: to prepare a run, to carry out the one that is
 // prepared, or to quit.
@@ -91,10 +94,11 @@ type block struct {
 
 // beat says that a worker is there, and where it is.
 type beat struct {
-	K    int64            `json:"k"`
-	Run  int              `json:"run"`
-	Live loadgen.Snapshot `json:"-"`
-	Gob  []byte           `json:"live,omitempty"` // Live: it has NaN, which JSON has not
+	K      int64            `json:"k"`
+	Ticket int64            `json:"ticket"`
+	Run    int              `json:"run"`
+	Live   loadgen.Snapshot `json:"-"`
+	Gob    []byte           `json:"live,omitempty"` // Live: it has NaN, which JSON has not
 }
 
 // done is what a worker did in a run. Batches is how many messages of records it sent.
@@ -153,7 +157,12 @@ func hear[Q, A any](conn *nats.Conn, subject string, reply func(Q) A) (*nats.Sub
 	})
 }
 
-// errLost is about a worker that is gone.
-func errLost(k, of int64, why string) error {
-	return fmt.Errorf("worker %d of %d was lost: %s", k+1, of, why)
+// lostError is about a worker that is gone.
+type lostError struct {
+	k, of int64
+	why   string
+}
+
+func (e *lostError) Error() string {
+	return fmt.Sprintf("worker %d of %d was lost: %s", e.k+1, e.of, e.why)
 }

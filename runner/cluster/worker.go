@@ -24,8 +24,9 @@ import (
 	"aiperf.dev/aiperf/schema"
 )
 
-// Join is a worker until the coordinator at url lets it go, or is gone, or ctx ends.
-func Join(ctx context.Context, url, token, version string) error {
+// Join is worker k, or any below 0, until the coordinator at url lets it go, or is gone, or
+// ctx ends.
+func Join(ctx context.Context, url, token, version string, k int64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	conn, js, err := connect(url, token, cancel)
@@ -35,7 +36,7 @@ func Join(ctx context.Context, url, token, version string) error {
 	defer conn.Close()
 	host, _ := os.Hostname()
 	w := &worker{conn: conn, js: js, loader: onerun.NewLoader(), quit: cancel}
-	w.me, err = ask[welcome](conn, subjectJoin, hello{version, host, os.Getpid()}, starting)
+	w.me, err = ask[welcome](conn, subjectJoin, hello{k, version, host, os.Getpid()}, starting)
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func Join(ctx context.Context, url, token, version string) error {
 	}
 	defer os.RemoveAll(w.dir)
 	orders := make(chan *nats.Msg, 16)
-	if _, err := conn.ChanSubscribe(subjectOf(w.me.K), orders); err != nil {
+	if _, err := conn.ChanSubscribe(subjectOf(w.me.Ticket), orders); err != nil {
 		return err
 	}
 	stops := make(chan *nats.Msg, 16)
@@ -93,7 +94,8 @@ func (w *worker) work(ctx context.Context, orders, stops chan *nats.Msg) error {
 				w.mu.Lock()
 				live := w.live
 				w.mu.Unlock()
-				_ = w.conn.Publish(subjectBeat, packed(beat{K: w.me.K, Run: int(w.run.Load()), Gob: encode(live)}))
+				b := beat{K: w.me.K, Ticket: w.me.Ticket, Run: int(w.run.Load()), Gob: encode(live)}
+				_ = w.conn.Publish(subjectBeat, packed(b))
 			case m := <-stops:
 				var s stop
 				if json.Unmarshal(m.Data, &s) == nil && s.Run == int(w.run.Load()) {

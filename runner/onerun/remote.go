@@ -33,6 +33,13 @@ type Sent struct {
 	Notes     []string
 }
 
+// SendersError is about those who send a run. It says nothing of the server: the run may be
+// sent again.
+type SendersError struct{ Err error }
+
+func (e *SendersError) Error() string { return e.Err.Error() }
+func (e *SendersError) Unwrap() error { return e.Err }
+
 // Network is there.
 func (Remote) Network() bool { return true }
 
