@@ -80,6 +80,15 @@ type Config struct {
 	// RateLimit is how many requests a second are let in, in the long run and in
 	// any burst; more are refused with 429. 0 means no limit.
 	RateLimit float64
+	// ConcurrencyLimit is how many requests are let in at a time; more are refused with 429. 0 means no limit.
+	ConcurrencyLimit int
+	// Crash ends the server as soon as so many requests are in flight. 0 means never.
+	Crash int
+	// Overload is a factor on all times from the moment on at which so many requests are in flight: a server that does
+	// not come back from its first overload.
+	Overload Crowd
+	// Hump is a factor on the steps in which so many sequences run, batched timing: more of them may be faster again.
+	Hump Crowd
 	// Until so long after its first request the server has no models to list, and
 	// answers nothing: both give 503.
 	ModelsReady, Ready time.Duration
@@ -125,6 +134,20 @@ type Config struct {
 	Seed uint64
 	Keep bool      // whoever starts it for a run keeps its log with the results
 	Log  io.Writer // one JSON line per request; nil means no log
+}
+
+// Crowd is a factor on times while From to To requests are there. From 0 means no factor.
+type Crowd struct {
+	Factor   float64
+	From, To int
+}
+
+// at is the factor while n requests are there.
+func (c Crowd) at(n int) float64 {
+	if c.From == 0 || n < c.From || n > c.To {
+		return 1
+	}
+	return c.Factor
 }
 
 // Defaults is the server behind a bare mock: URL: a small engine whose latency

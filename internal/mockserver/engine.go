@@ -10,7 +10,7 @@ import (
 //
 //	(Step + Seq · running) · jitter + Prefill · Σ input tokens that join and are not cached
 //
-// and gives every running sequence one token at its end. At most Batch run,
+// times Hump in its range, and gives every running sequence one token at its end. At most Batch run,
 // the others wait in order of arrival: beyond that load, throughput stays and
 // TTFT grows. A long prompt that joins delays the tokens of all.
 //
@@ -71,7 +71,7 @@ func (e *engine) begin(s *scheduler, at int64) {
 	}
 	took := (float64(c.Step)+float64(c.Seq)*float64(len(e.running)))*spread(c.Shape,
 		c.Jitter, e.rng) + float64(c.Prefill)*float64(joined)
-	took *= s.pace(at)
+	took *= s.pace(at) * c.Hump.at(len(e.running))
 	s.plan(at+int64(took), func(at int64) { e.end(s, at) })
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -68,6 +69,19 @@ var keys = []key{
 	{
 		"rate_limit", "requests let in per second; more get 429 with Retry-After",
 		number(0.001, 1e6, func(c *Config) *float64 { return &c.RateLimit }),
+	},
+	{
+		"concurrency_limit", "requests let in at a time; more get 429 with Retry-After",
+		integer(1, func(c *Config) *int { return &c.ConcurrencyLimit }),
+	},
+	{"crash", "the server ends as soon as so many requests are in flight", integer(1, func(c *Config) *int { return &c.Crash })},
+	{
+		"overload", "FACTOR@N: factor on all times from the moment on at which N requests are in flight",
+		crowd(func(c *Config) *Crowd { return &c.Overload }),
+	},
+	{
+		"hump", "FACTOR@LOW-HIGH: factor on a step in which LOW to HIGH sequences run, batched timing",
+		crowd(func(c *Config) *Crowd { return &c.Hump }),
 	},
 	{
 		"ready", "until so long after the first request every request gets 503",
@@ -290,6 +304,10 @@ func (c Config) resolve(seen map[string]bool) (Config, error) {
 		return Config{}, fmt.Errorf("mock: kv_blocks needs batched timing: give step, and neither itl nor workers")
 	case seen["block"] && c.Cache == 0 && c.KVBlocks == 0:
 		return Config{}, fmt.Errorf("mock: block is the size of the blocks of cache and kv_blocks: give one of them too")
+	case c.Hump.From > 0 && c.Step == 0:
+		return Config{}, fmt.Errorf("mock: hump needs batched timing: give step, and neither itl nor workers")
+	case c.Overload.From > 0 && c.Overload.To < math.MaxInt:
+		return Config{}, fmt.Errorf("mock: overload=FACTOR@N stays: it has no upper end")
 	case c.Memory != 0 && c.Spread == 0:
 		return Config{}, fmt.Errorf("mock: ar correlates the factors that cv spreads: give cv too")
 	}
@@ -383,6 +401,27 @@ func slowdown(c *Config, v string) error {
 		return nil
 	}
 	return duration(func(c *Config) *time.Duration { return &c.SlowFrom })(c, at)
+}
+
+// crowd reads 100@8 or 100@8-12.
+func crowd(field func(*Config) *Crowd) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		factor, span, ok := strings.Cut(v, "@")
+		low, high, bounded := strings.Cut(span, "-")
+		if !ok {
+			return fmt.Errorf("want FACTOR@N or FACTOR@LOW-HIGH, such as 100@8-12")
+		}
+		x := field(c)
+		x.To = math.MaxInt
+		err := number(0.001, 1e6, func(*Config) *float64 { return &x.Factor })(c, factor)
+		if err == nil {
+			err = integer(1, func(*Config) *int { return &x.From })(c, low)
+		}
+		if err == nil && bounded {
+			err = integer(x.From, func(*Config) *int { return &x.To })(c, high)
+		}
+		return err
+	}
 }
 
 // pause reads 500ms@2s.

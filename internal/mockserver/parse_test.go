@@ -1,6 +1,7 @@
 package mockserver
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +55,10 @@ func TestParseURL(t *testing.T) {
 		{"mock:?slowdown=2@5s&rate_limit=10&ready=1s&models_ready=500ms", batched(func(c *Config) {
 			c.Slowdown, c.SlowFrom, c.RateLimit, c.Ready, c.ModelsReady = 2, 5*time.Second, 10, time.Second, 500*msec
 		})},
+		{"mock:?concurrency_limit=8&crash=9&overload=100@8&hump=20@8-12", batched(func(c *Config) {
+			c.ConcurrencyLimit, c.Crash = 8, 9
+			c.Overload, c.Hump = Crowd{100, 8, math.MaxInt}, Crowd{20, 8, 12}
+		})},
 	}
 	for _, c := range cases {
 		got, err := ParseURL(c.url)
@@ -94,6 +99,10 @@ func TestParseURLRefuses(t *testing.T) {
 		"mock:?slowdown=0":                            "number from 0.001",
 		"mock:?slowdown=2@x":                          "want a time",
 		"mock:?rate_limit=0":                          "number from 0.001",
+		"mock:?hump=20":                               "want FACTOR@N or FACTOR@LOW-HIGH, such as 100@8-12",
+		"mock:?hump=20@12-8":                          "hump=20@12-8: want a whole number from 12",
+		"mock:?ttft=1ms&hump=20@8-12":                 "hump needs batched timing",
+		"mock:?overload=20@8-12":                      "it has no upper end",
 		"mock:?ttft=1ms&ttft_cv=.5&shape=exponential": "have a coefficient of variation of 1, not 0.5",
 		"mock:?ttft=1ms&itl_cv=.7&shape=uniform":      "at most 0.577",
 		"http://localhost:8000":                       "not a mock: URL",

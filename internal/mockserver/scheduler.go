@@ -33,6 +33,9 @@ type scheduler struct {
 	first   int64 // when the first request came; 0 before
 	front   int64 // when the front end is free again
 	paused  struct{ from, to int64 }
+
+	overloaded bool // for good
+	crashed    bool
 }
 
 // moment is something to do at a time.
@@ -142,6 +145,10 @@ func (s *scheduler) untilNext() time.Duration {
 func (s *scheduler) begin(x *exchange) {
 	s.active[x] = struct{}{}
 	c := &s.server.cfg
+	if s.crashed || c.Crash > 0 && len(s.active) >= c.Crash {
+		s.crash()
+		return
+	}
 	if s.first == 0 {
 		s.first = max(1, x.recv)
 		if c.PauseFor > 0 {
@@ -152,6 +159,7 @@ func (s *scheduler) begin(x *exchange) {
 	if x.status == 0 {
 		s.server.know.tell(x, &c.Knows, len(s.active), s.server.tok)
 	}
+	s.overloaded = s.overloaded || s.server.cfg.Overload.at(len(s.active)) != 1
 	s.admit(x)
 	x.came, x.start = x.recv, x.recv
 	if x.status != 0 || x.fate == fails || x.fate == html {
@@ -217,6 +225,10 @@ func (s *scheduler) admit(x *exchange) {
 			x.retry = wait
 			return
 		}
+	}
+	if c.ConcurrencyLimit > 0 && len(s.active) > c.ConcurrencyLimit {
+		x.refuse(http.StatusTooManyRequests, "more requests at a time than the limit of this server")
+		return
 	}
 	if s.workers.full(c) {
 		x.refuse(http.StatusServiceUnavailable, "every place in the queue is taken")
@@ -374,6 +386,16 @@ func (s *scheduler) finish(x *exchange, lost bool) {
 	if x.slotted {
 		s.workers.leave(s, x)
 	}
+}
+
+// crash breaks off every answer in progress, as the end of a process does; nothing is due any more.
+func (s *scheduler) crash() {
+	if !s.crashed {
+		s.crashed = true
+		close(s.server.crashed)
+	}
+	s.abandon()
+	s.agenda = heap.Heap[moment]{}
 }
 
 // abandon ends what is in progress when the server stops.

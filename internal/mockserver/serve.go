@@ -14,8 +14,8 @@ import (
 
 // Serve is the body of the mock-server command: flags --port, --log, --seed
 // and --parent, then a mock: URL or key=value words. It prints one line,
-// "listening http://127.0.0.1:PORT", and serves until ctx ends; with --parent
-// also until stdin ends or that process is no longer our parent. A mistake in
+// "listening http://127.0.0.1:PORT", and serves until ctx ends or it crashes as scripted; with
+// --parent also until stdin ends or that process is no longer our parent. A mistake in
 // args is a *diag.Error of usage.
 func Serve(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
 	o, err := parseServe(args)
@@ -94,6 +94,9 @@ func (o serveOptions) serve(ctx context.Context, stdin io.Reader, stdout io.Writ
 	if _, err := fmt.Fprintf(stdout, "listening %s\n", url); err != nil {
 		return errors.Join(err, s.Close())
 	}
-	<-ctx.Done()
+	select {
+	case <-ctx.Done():
+	case <-s.crashed:
+	}
 	return s.Close()
 }

@@ -35,6 +35,8 @@ type Server struct {
 	wait     sync.WaitGroup // accept loop and connections
 	ran      sync.WaitGroup // scheduler
 
+	crashed chan struct{} // closed when so many requests were in flight that it ends
+
 	profiling atomic.Bool // somebody started the profiler
 
 	mu     sync.Mutex
@@ -48,7 +50,7 @@ func New(cfg Config) *Server {
 	now := time.Now()
 	s := &Server{
 		cfg: cfg, began: now, clock: func() int64 { return int64(time.Since(now)) },
-		created: now.Unix(), conns: map[*connection]struct{}{},
+		created: now.Unix(), conns: map[*connection]struct{}{}, crashed: make(chan struct{}),
 	}
 	s.figures.cut(cfg.speaks())
 	s.figures.cap = cfg.PowerCap

@@ -80,7 +80,7 @@ func (l *levels) count() int64 {
 const least = 0.01
 
 // pace is the factor on times that begin at a moment: the slowdown and the
-// drift, both counted from the first request, what /slowdown was told, and a limit on power.
+// drift, both counted from the first request, what /slowdown was told, an overload, and a limit on power.
 func (s *scheduler) pace(at int64) float64 {
 	c := &s.server.cfg
 	since := at - s.first
@@ -90,6 +90,9 @@ func (s *scheduler) pace(at int64) float64 {
 	}
 	if told := s.server.factor.Load(); told != 0 {
 		f *= math.Float64frombits(told)
+	}
+	if s.overloaded {
+		f *= c.Overload.Factor
 	}
 	return f * s.server.figures.slower()
 }

@@ -38,6 +38,9 @@ func NewVirtual(cfg Config, now func() int64) (*Virtual, error) {
 // POST /slowdown does.
 func (s *Virtual) Slow(factor float64) { s.server.factor.Store(math.Float64bits(factor)) }
 
+// Crashed reports whether it has ended, as crash scripts it: it takes no connection any more.
+func (s *Virtual) Crashed() bool { return s.server.sched.crashed }
+
 // Page is what a GET of a page of metrics gives now, nil where there is none.
 func (s *Virtual) Page(path string) []byte {
 	if b := s.server.exposition(path); b != nil {

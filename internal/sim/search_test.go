@@ -195,6 +195,23 @@ func TestSearchOutcomes(t *testing.T) {
 			says: []string{"rate 20.75 holds, 22.63 fails; the limit is most likely ", "rate_lim"}, code: diag.OK,
 		},
 		{
+			name: "rejects with 429 above so many at a time", server: server{words: fast + "&concurrency_limit=6"},
+			says: []string{"concurrency 6 holds, 7 fails ", "rate_lim"}, code: diag.OK,
+		},
+		{
+			name: "batches of some sizes are slow", server: server{words: "step=20ms&prefill=0s&batch=64&hump=30@5-8"}, requests: 208, // sixteen users' last answers come together, too
+			says: []string{"Not monotone: concurrency 4 holds, 8 fails, 16 holds again\n"}, code: diag.Invalid,
+		},
+		{
+			name: "is slow for good after its first overload", server: server{words: fast + "&overload=30@9"}, requests: 60,
+			more: `range: [2, 64], where: ["time_to_first_token < 100"], share: 0.8, budget: {probes: 40}`,
+			says: []string{"held in one run and failed in another: after more load the server\n"}, code: diag.Invalid,
+		},
+		{
+			name: "ends when so many come at a time", server: server{words: fast + "&crash=9"},
+			says: []string{"The server died at concurrency 16 (", "before that, concurrency 8 holds"}, code: diag.Failed,
+		},
+		{
 			name: "rejects with 503 above a line", server: server{words: "ttft=15ms&workers=2&queue=2"},
 			more: `range: [1, 64], where: ["time_to_first_token < 5000"], also: ["error_rate < 0.01"]`,
 			says: []string{"concurrency 4 holds, 5 fails ", "http_503"}, code: diag.OK,

@@ -268,7 +268,7 @@ func (w *world) Start(x *transport.Exchange) {
 	if x.CancelAfter != record.None {
 		w.after(x.CancelAfter, func() { f.cancel() })
 	}
-	if w.dead[x.Target] {
+	if w.dead[x.Target] || w.targets[x.Target].Crashed() {
 		w.after(0, func() { f.end(record.Connection, "connection_refused") })
 		return
 	}
