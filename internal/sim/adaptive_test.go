@@ -107,6 +107,20 @@ func TestAdaptiveSearchesOfAIPerf(t *testing.T) {
 // adapted carries out an adaptive search, and reads its history.
 func adapted(t *testing.T, text string) (h history, results string) {
 	t.Helper()
+	results = carriedOut(t, text)
+	b, err := os.ReadFile(filepath.Join(results, "search_history.json"))
+	if err == nil {
+		err = json.Unmarshal(b, &h)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, results
+}
+
+// carriedOut is where the results of an experiment are that was carried out with AIPerf's files.
+func carriedOut(t *testing.T, text string) (results string) {
+	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, fileName)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -124,12 +138,5 @@ func adapted(t *testing.T, text string) (h history, results string) {
 	}); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	b, err := os.ReadFile(filepath.Join(results, "search_history.json"))
-	if err == nil {
-		err = json.Unmarshal(b, &h)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h, results
+	return results
 }

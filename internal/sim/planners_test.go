@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"aiperf.dev/aiperf/internal/metrics"
@@ -184,11 +186,22 @@ func (k *known) bracket(tell func(load int) (low, high float64)) {
 		}
 	}
 	k.holds = float64(lo)
-	for hi < mostUsers { // and the smallest above it that surely fails
-		if _, high := tell(hi); high < goodShare {
-			break
+	fails := func(load int) bool { // surely
+		_, high := tell(load)
+		return high < goodShare
+	}
+	if !fails(hi) { // the smallest load above it that does
+		lo = hi
+		for hi < mostUsers && !fails(hi) {
+			lo, hi = hi, min(mostUsers, hi+hi/4+1)
 		}
-		hi++
+		for hi-lo > 1 {
+			if mid := (lo + hi) / 2; fails(mid) {
+				hi = mid
+			} else {
+				lo = mid
+			}
+		}
 	}
 	k.fails = float64(hi)
 }
@@ -285,8 +298,8 @@ func planned(t *testing.T, k *known, n int, name string, requests int) bracketed
 
 // searched is what many searches of one server say.
 type searched struct {
-	n, right, kept int
-	costs, widths  []float64
+	n, right, kept, ended int
+	costs, widths         []float64
 }
 
 func (s *searched) add(k *known, b bracketed) {
@@ -296,6 +309,9 @@ func (s *searched) add(k *known, b bracketed) {
 	}
 	if k.kept(b) {
 		s.kept++
+	}
+	if b.holds > 0 && !math.IsInf(b.fails, 1) {
+		s.ended++
 	}
 	s.costs = append(s.costs, float64(b.requests))
 	s.widths = append(s.widths, b.fails/max(b.holds, 0.5)-1)
@@ -332,6 +348,7 @@ func TestSearchBesidePlanners(t *testing.T) {
 					t.Skip("its steps have no neighbours that are alike")
 				}
 				sizes, times := []int{5, 9, 17, 30, 50}, *searches
+				every := [...]int{4, 6, 11} // one search of so many is a planner's, too
 				if times <= 2 {
 					sizes, times = sizes[:1], 1
 				} else if how.words == "" { // each search of a server is like the first
@@ -339,29 +356,43 @@ func TestSearchBesidePlanners(t *testing.T) {
 					for n := 4; n <= 60; n++ {
 						sizes = append(sizes, n)
 					}
-					times = len(sizes)
-				}
-				var servers []known
-				for _, n := range sizes {
-					k := known{capped: where, noise: how, n: n}
-					k.learn(t)
-					servers = append(servers, k)
+					times, every = len(sizes), [...]int{1, 1, 1}
 				}
 				mine, line, curve, model := &searched{}, &searched{}, &searched{}, &searched{}
-				for n := range times {
-					k, number := &servers[n%len(servers)], *searchesFrom+n+1
-					mine.add(k, ours(t, k, number, 0.05))
-					if n%4 == 0 {
-						line.add(k, planned(t, k, number, "monotonic_sla", probeSize))
+				var mu sync.Mutex
+				t.Run("servers", func(t *testing.T) {
+					for i, size := range sizes {
+						t.Run(strconv.Itoa(size), func(t *testing.T) {
+							t.Parallel()
+							k := &known{capped: where, noise: how, n: size}
+							k.learn(t)
+							own := &searched{}
+							for n := i; n < times; n += len(sizes) {
+								number := *searchesFrom + n + 1
+								b := ours(t, k, number, 0.05)
+								own.add(k, b)
+								of := map[*searched]bracketed{mine: b}
+								for j, x := range []struct {
+									to       *searched
+									planner  string
+									requests int
+								}{{line, "monotonic_sla", probeSize}, {curve, "smooth_isotonic", coarse}, {model, "bayesian", probeSize}} {
+									if n%every[j] == 0 {
+										of[x.to] = planned(t, k, number, x.planner, x.requests)
+									}
+								}
+								mu.Lock()
+								for to, b := range of {
+									to.add(k, b)
+								}
+								mu.Unlock()
+							}
+							t.Logf("between %g and %g: %s", k.holds, k.fails, own)
+						})
 					}
-					if n%6 == 0 {
-						curve.add(k, planned(t, k, number, "smooth_isotonic", coarse))
-					}
-					if n%11 == 0 {
-						model.add(k, planned(t, k, number, "bayesian", probeSize))
-					}
-				}
+				})
 				t.Logf("| %s, %s | %s | %s | %s | %s |", where.name, how.name, mine, line, curve, model)
+				t.Logf("%d of %d brackets have two ends", mine.ended, mine.n)
 				e := stats.Share([]stats.Tally{{Hits: float64(mine.right), Of: float64(mine.n)}}, 0.9)
 				if e.High < 0.95 {
 					t.Errorf("%d of %d brackets hold the limit", mine.right, mine.n)

@@ -52,13 +52,13 @@ func (b *bench) run(t *testing.T, users, warm, requests, index int) (out []answe
 	out = make([]answer, warm+requests)
 	sent, ended, idle := 0, 0, users
 	header := http.Header{"Content-Type": {"application/json"}}
-	body := []byte(`{"model":"demo","messages":[{"role":"user","content":"a b c d"}],"max_tokens":4,"stream":true}`)
+	body := []byte(`{"prompt":[7,7,7,7],"max_tokens":4,"stream":true}`)
 	for ended < len(out) {
 		for ; idle > 0 && sent < len(out); idle-- {
 			a := &out[sent]
 			a.sent = float64(b.now) / 1e6
 			sent++
-			b.virtual.Ask("/v1/chat/completions", header, body, func(data []byte) {
+			b.virtual.Ask("/v1/completions", header, body, func(data []byte) {
 				if a.read(data, float64(b.now)/1e6) {
 					ended++
 					idle++
@@ -84,13 +84,24 @@ func (b *bench) run(t *testing.T, users, warm, requests, index int) (out []answe
 	return out, good / (float64(b.now)/1e9 - out[0].sent/1e3)
 }
 
+var text = []byte(`"text":"`)
+
 // read takes what the server wrote at a time in ms, and reports whether it was the last.
 func (a *answer) read(data []byte, now float64) bool {
 	if bytes.HasPrefix(data, []byte("HTTP/1.1 ")) && !bytes.HasPrefix(data, []byte("HTTP/1.1 200")) {
 		a.failed = true
 		return true
 	}
-	n := bytes.Count(data, []byte(`"content":"`)) - bytes.Count(data, []byte(`"content":""`))
+	n := 0
+	for rest := data; ; n++ {
+		_, after, found := bytes.Cut(rest, text)
+		if !found {
+			break
+		}
+		if rest = after; len(rest) > 0 && rest[0] == '"' { // the last event has none
+			n--
+		}
+	}
 	if n > 0 {
 		if a.tokens == 0 {
 			a.first = now - a.sent
