@@ -21,12 +21,16 @@ func certainBy(judged string, q, worth float64) bool {
 	return (judged == sweep.Percentiles[0].Stat || q <= most) && stats.Certified(q, worth)
 }
 
-// RequestsFor is how many requests make quantile q certain: what a plan needs; and where
-// neighbours are alike, so that the values of n requests are worth less, as many more.
-// How much they are worth is an estimate, which the next run does not repeat: the number
-// of a plan, which is above the Floor, leaves room for that, and so does its multiple. n
-// are the requests that were sent, which are more than the values where a window or a
-// failure leaves some out.
+// RequestsFor is how many requests make quantile q certain, as a round number. worth is how
+// many independent values those of n requests were worth; n are the requests that were sent,
+// which are more than the values where a window or a failure leaves some out. Both are 0 where
+// nothing was measured.
+//
+//	need = max(plan, room · Floor(q) · most(n/worth, n))
+//
+// plan is the number of Percentiles, which independent requests take. Who follows the advice is
+// not to be advised again, and how much values are worth is an estimate, the worse the shorter
+// the run: so it is taken from the upper end of what it may be, see most.
 func RequestsFor(q, worth, n float64) float64 {
 	plan := float64(sweep.Percentiles[0].Requests)
 	for _, p := range sweep.Percentiles {
@@ -34,11 +38,42 @@ func RequestsFor(q, worth, n float64) float64 {
 			plan = float64(p.Requests)
 		}
 	}
-	plan = max(plan, float64(stats.Floor(q)))
-	if !(worth > 0 && worth < n) || float64(stats.Floor(q))*n/worth <= plan {
-		return plan
+	floor := float64(stats.Floor(q))
+	need := max(plan, floor)
+	if n > 0 && worth > 0 {
+		need = max(need, room*floor*mostAlike(max(1, n/worth), n))
 	}
-	need := plan * n / worth
-	digits := math.Pow10(int(math.Log10(need)) - 1) // rounded up to two
-	return math.Ceil(need/digits) * digits
+	return RoundRequests(need)
+}
+
+// room is what the next run's own estimate of its worth may take away.
+const room = 1.25
+
+// mostAlike is the upper end of the correlation time that a run of n requests shows as tau. Its
+// relative standard deviation is √(2(2m+1)/n) (Madras and Sokal, J. Stat. Phys. 50, 1988) for m
+// lags; a correlation time of tau is found from about as many. Two of them are added: a short
+// run of a slow queue looks uncorrelated.
+func mostAlike(tau, n float64) float64 { return tau * (1 + 2*math.Sqrt(2*(2*tau+1)/n)) }
+
+// RoundRequests is a number of requests to advise: the next round one.
+func RoundRequests(need float64) float64 {
+	unit := math.Pow10(int(math.Floor(math.Log10(max(need, 1)))))
+	for _, step := range []float64{1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8} {
+		if v := math.Round(step * unit); v >= need {
+			return v
+		}
+	}
+	return 10 * unit
+}
+
+// RoundSeconds is a time to advise, in seconds: the next one that people would name, with room
+// for a run that is a little slower than the one before it.
+func RoundSeconds(need float64) float64 {
+	need *= 1.1
+	for _, v := range []float64{5, 10, 20, 30, 60, 90, 120, 180, 300, 600, 900, 1200, 1800, 2700} {
+		if v >= need {
+			return v
+		}
+	}
+	return 3600 * math.Ceil(need/3600)
 }
