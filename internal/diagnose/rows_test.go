@@ -65,7 +65,7 @@ var rowCases = []struct {
 	{"others, half as much again", []figures{busy(figures{"server_e2e.count": 320})}, nil, 0, "other_clients", "it finished 57 % more requests"},
 	{"a few requests at the window's edges", []figures{busy(figures{"server_e2e.count": 215})}, nil, 0, "not_known", ""},
 	{"others, of a run too short to tell", []figures{busy(figures{"server_e2e.count": 320, looksName: 3})}, nil, 0, "not_known", ""},
-	{"the client sent late", []figures{busy(nil)}, tripped("turnaround", "degraded", "gaps in the client make throughput read 38 % too low"), 0, "client", "The client did not bring the load that was asked for: gaps"},
+	{"the client sent late", []figures{busy(nil)}, tripped("turnaround", "degraded", "gaps in the client make throughput read 38 % too low"), 0, "client", "The client sent less load than requested: gaps"},
 	{"the client did not send late", []figures{busy(nil)}, tripped("turnaround", "none", ""), 0, "not_known", ""},
 	{"a cache that was warm from the second trial on", []figures{busy(figures{"server_prefix_hit_rate.avg": 0}), busy(figures{"server_prefix_hit_rate.avg": 0.85})}, nil, 0, "cache_changed", "differs by 85 points"},
 	{"a cache that helped all trials alike", []figures{busy(figures{"server_prefix_hit_rate.avg": 0.80}), busy(figures{"server_prefix_hit_rate.avg": 0.85})}, nil, 0, "not_known", ""},

@@ -97,19 +97,19 @@ func Rules() []Rule {
 			brief: "other clients use the server",
 		},
 		{
-			Name: "client", Title: "the client did not bring the load", Certainty: Shown,
+			Name: "client", Title: "the client sent less load than requested", Certainty: Shown,
 			Cases: [][]Bound{{atLeast("client_limits", 1)}},
 			Next:  "aiperf checks says what to try; until then these figures say little about the server", beside: true,
 			limited: true, checked: true,
 			says: func(f *facts) string {
 				for _, c := range clientChecks {
 					if f.checks[c] != "" {
-						return "the client did not bring the load that was asked for: " + f.checks[c]
+						return "the client sent less load than requested: " + f.checks[c]
 					}
 				}
 				return ""
 			},
-			brief: "the client did not bring the load that was asked for",
+			brief: "the client sent less load than requested",
 		},
 		{
 			Name: "cache_changed", Title: "the prefix cache differed between trials", Certainty: Shown,

@@ -82,18 +82,31 @@ func (t Taint) String() string {
 	return t.Check + ": " + string(t.Level)
 }
 
-// Sentence is the taint as people read it, beside the number: "in doubt by
-// turnaround", "invalid by turnaround in 2 of 5 trials, which are left out".
+// Sentence is the taint as people read it, beside the number: "in doubt (check turnaround)",
+// "invalid in 2 of 5 trials, which are left out (check turnaround)".
 func (t Taint) Sentence() string {
-	switch {
-	case t.None():
+	if t.None() {
 		return ""
-	case t.Level == Doubtful:
-		return "in doubt by " + t.Check
-	case t.partly():
-		return fmt.Sprintf("invalid by %s in %d of %d trials, which are left out", t.Check, t.Runs, t.Of)
 	}
-	return "invalid by " + t.Check
+	return t.said() + " (check " + t.Check + ")"
+}
+
+// Aside is the same in brackets: "in doubt, check turnaround".
+func (t Taint) Aside() string {
+	if t.None() {
+		return ""
+	}
+	return t.said() + ", check " + t.Check
+}
+
+func (t Taint) said() string {
+	switch {
+	case t.Level == Doubtful:
+		return "in doubt"
+	case t.partly():
+		return fmt.Sprintf("invalid in %d of %d trials, which are left out", t.Runs, t.Of)
+	}
+	return "invalid"
 }
 
 // ParseTaint reads what String writes. The name of a check alone, which older

@@ -158,8 +158,18 @@ func receiveLag(p *PhaseEvidence) (Reading, bool) {
 	lag := stats.Quantile(p.ReceiveLag, 0.99)
 	return Reading{
 		Value: lag / itl, Warn: 0.1, Fail: never,
-		Detail: fmt.Sprintf("the program read bytes up to %s after the kernel had them (p99), %s of an ITL",
-			words.Millis(lag), words.Percent(lag/itl)),
-		Try: "fewer streams, or a quieter machine",
+		Detail: fmt.Sprintf("the client read bytes up to %s late (p99), %s an ITL", words.Millis(lag), times(lag/itl)),
+		Try:    "fewer streams, or a quieter machine",
 	}, true
+}
+
+// times is how large one value is beside another: "10 times", "32 % of".
+func times(ratio float64) string {
+	switch {
+	case ratio < 1.5:
+		return words.Percent(ratio) + " of"
+	case ratio < 10:
+		return words.Decimals(ratio, 1) + " times"
+	}
+	return words.Grouped(math.Round(ratio)) + " times"
 }

@@ -346,18 +346,18 @@ func TestClientThatStoodStill(t *testing.T) {
 	if f := found["dispatch_lateness"]; f.Taints["request_throughput"] != validity.Wrong {
 		t.Errorf("the rates of a run that took 1.5 s longer than its schedule are not marked: %+v", f)
 	}
-	if f := found["coalesced"]; strings.Contains(f.Detail, "stood still") {
+	if f := found["coalesced"]; strings.Contains(f.Detail, "paused") {
 		t.Errorf("answers that began after the client went on: %s", f.Detail)
 	}
 	w = clean()
 	open(w)
 	stumbling(w)
 	if f := w.judge(nil)["coalesced"]; f.Verdict != Invalid ||
-		!strings.Contains(f.Detail, "stood still while answers began: the p90 TTFT is only known to be") {
+		!strings.Contains(f.Detail, "the client was paused while answers began, so p90 TTFT is only known to be") {
 		t.Errorf("first tokens that were read late: %s: %s", f.Verdict, f.Detail)
 	}
 	w.host.Hiccup.Stops = nil
-	if f := w.judge(nil)["coalesced"]; strings.Contains(f.Detail, "stood still") {
+	if f := w.judge(nil)["coalesced"]; strings.Contains(f.Detail, "paused") {
 		t.Errorf("a server that sends several tokens at once: %s", f.Detail)
 	}
 }

@@ -219,7 +219,7 @@ func offeredRate(p *PhaseEvidence) (out []Reading) {
 	lost := func(n int64, words string) Reading {
 		return Reading{
 			Value: float64(n) / float64(p.Result.Due), Warn: harmDoubted, Fail: harmShown,
-			Detail: words, So: ": the load was lower than asked for", Try: try,
+			Detail: words, So: ": " + p.lessLoad(n), Try: try,
 		}
 	}
 	due := words.Count(p.Result.Due, "request")
@@ -229,11 +229,21 @@ func offeredRate(p *PhaseEvidence) (out []Reading) {
 	}
 	out = append(out, all)
 	if n := p.Result.Skipped[clientLate]; n > 0 {
-		r := lost(n, fmt.Sprintf("%d of %s that were due were never sent because this program had stood still", n, due))
+		r := lost(n, fmt.Sprintf("%d of %s that were due were never sent because the client was paused", n, due))
 		r.Try = "a quieter machine"
 		out = append(out, r)
 	}
 	return out
+}
+
+// lessLoad says how much of the load was sent where n requests of the schedule were not.
+func (p *PhaseEvidence) lessLoad(n int64) string {
+	said := "the client sent less load than requested"
+	if p.Result.Rate > 0 {
+		share := 1 - float64(n)/float64(p.Result.Due)
+		said += fmt.Sprintf(": %s of %s requests/s", words.Number(share*p.Result.Rate), words.Number(p.Result.Rate))
+	}
+	return said
 }
 
 func turnaround(p *PhaseEvidence) (Reading, bool) {
@@ -288,7 +298,7 @@ func (p *PhaseEvidence) paused(name string, x []float64, longest float64) (Readi
 	late := longest * float64(p.Result.Gauge.Max) / float64(p.OK)
 	r := harmOf(late, mean)
 	r.Fail = never
-	r.Detail = fmt.Sprintf("this program stood still for %s, so the mean %s (%s) may read %s too high",
+	r.Detail = fmt.Sprintf("the client was paused for %s, so the mean %s (%s) may read %s too high",
 		words.Millis(longest), name, words.Millis(mean), words.Millis(late))
 	r.Try = "run it again on a machine that does not sleep or stop the program"
 	return r, true
@@ -447,7 +457,7 @@ func between(low, high float64) string {
 func (p *PhaseEvidence) readLate() (out []Reading) {
 	const try = "a quieter machine, or one that does not stop the program"
 	add := func(r Reading, low, high float64, name string, touches []string) {
-		r.Detail = fmt.Sprintf("this program stood still while answers began: the %s TTFT is only known to be %s", name,
+		r.Detail = fmt.Sprintf("the client was paused while answers began, so %s TTFT is only known to be %s", name,
 			between(low, high))
 		r.Try, r.Touches = try, touches
 		if r.crossed() > Valid {

@@ -162,7 +162,7 @@ func TestTaintedMetricsAreNotRanked(t *testing.T) {
 	r := decide.Aggregate(p, outcomes)
 	b := r.Best[0]
 	if got := b.Cell.Cell.Short(); got != "concurrency 4" || b.Shown || !strings.HasSuffix(sentence(b),
-		"a value at least as good is in doubt: concurrency 8 (in doubt by tokens)") || len(b.Cell.BestFor) > 0 {
+		"a value at least as good is in doubt: concurrency 8 (in doubt, check tokens)") || len(b.Cell.BestFor) > 0 {
 		t.Errorf("Best throughput: %s (%v): %s", got, b.Cell.BestFor, sentence(b))
 	}
 	if _, ok := r.Cells[3].Get("output_token_throughput", "avg"); !ok {
@@ -178,8 +178,8 @@ func TestDoubtDecidesNothing(t *testing.T) {
 	t.Parallel()
 	p := expand(t, loads(3))
 	for clean, want := range map[int]string{
-		1: "Best throughput: cannot be decided; concurrency 1 has 100 tok/s, and nothing else can be ranked: concurrency 2 and concurrency 4 (in doubt by tokens), concurrency 8 (INVALID)",
-		0: "Best throughput: cannot be decided; every cell that may be best is in doubt: concurrency 1, concurrency 2 and concurrency 4 (in doubt by tokens), concurrency 8 (INVALID)",
+		1: "Best throughput: cannot be decided; concurrency 1 has 100 tok/s, and nothing else can be ranked: concurrency 2 and concurrency 4 (in doubt, check tokens), concurrency 8 (INVALID)",
+		0: "Best throughput: cannot be decided; every cell that may be best is in doubt: concurrency 1, concurrency 2 and concurrency 4 (in doubt, check tokens), concurrency 8 (INVALID)",
 	} {
 		outcomes := measure(p, 0, tokens, ttft)
 		for i := range outcomes {
@@ -215,7 +215,7 @@ func TestDoubtAboutABetterNumber(t *testing.T) {
 			}
 		}
 		b := decide.Aggregate(p, outcomes).Best[0] // throughput
-		named := "concurrency " + []string{"1", "2", "4", "8"}[c.doubted] + " (in doubt by turnaround)" + c.ends
+		named := "concurrency " + []string{"1", "2", "4", "8"}[c.doubted] + " (in doubt, check turnaround)" + c.ends
 		if !strings.HasPrefix(sentence(b), c.want) || !strings.Contains(sentence(b), named) || b.Shown != c.shown {
 			t.Errorf("cell %d in doubt: %v %s", c.doubted, b.Shown, sentence(b))
 		}

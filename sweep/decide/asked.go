@@ -77,7 +77,7 @@ type Spoiled struct {
 }
 
 // String is it as people read it: "time_to_first_token.p50, asked for by the
-// objectives, is invalid by stamp_error".
+// objectives, is invalid (check stamp_error)".
 func (s Spoiled) String() string {
 	return fmt.Sprintf("%s, asked for by %s, is %s", s.Key.Spoken(), s.By, s.Taint.Sentence())
 }

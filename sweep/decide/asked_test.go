@@ -33,15 +33,15 @@ func TestAnInvalidNumberLeavesTheOthers(t *testing.T) {
 			c.Status)
 	}
 	if b := r.Best[0]; b.Shown || !strings.Contains(sentence(b),
-		"concurrency 8 (invalid by turnaround in 1 of 3 trials, which are left out)") {
+		"concurrency 8 (invalid in 1 of 3 trials, which are left out, check turnaround)") {
 		t.Errorf("best: %s", sentence(b))
 	}
 	if g := c.Gates[0]; g.State != decide.Undecided ||
-		g.Note != "output_token_throughput.avg is invalid by turnaround in 1 of 3 trials, which are left out" {
+		g.Note != "output_token_throughput.avg is invalid in 1 of 3 trials, which are left out (check turnaround)" {
 		t.Errorf("gate: %+v", g)
 	}
 	if s := r.Spoiled(p); len(s) != 1 || s[0].Cell != c ||
-		s[0].String() != "output_token_throughput.avg, asked for by the gate output_token_throughput > 1, is invalid by turnaround in 1 of 3 trials, which are left out" {
+		s[0].String() != "output_token_throughput.avg, asked for by the gate output_token_throughput > 1, is invalid in 1 of 3 trials, which are left out (check turnaround)" {
 		t.Errorf("spoiled: %+v", s)
 	}
 	if r = decide.Aggregate(p, spoil(3)); len(r.Objectives) != 2 || r.Objectives[0].Tag != "output_token_throughput" {
@@ -51,7 +51,7 @@ func TestAnInvalidNumberLeavesTheOthers(t *testing.T) {
 		t.Error("a number that is invalid in every trial is estimated")
 	}
 	if g := r.Cells[3].Gates[0]; g.Held || g.State != decide.Undecided ||
-		g.Text != "output_token_throughput.avg: invalid by turnaround" {
+		g.Text != "output_token_throughput.avg: invalid (check turnaround)" {
 		t.Errorf("gate without a number: %+v", g)
 	}
 	d.Head.AllowInvalid = true

@@ -297,7 +297,7 @@ func hiding(doubts []doubt) []doubt {
 func inDoubt(o Objective, cells, ranked []*CellResult) (out []doubt) {
 	for _, c := range cells {
 		t := c.Taint(o.Key)
-		why := t.Sentence()
+		why := t.Aside()
 		switch {
 		case !slices.Contains(ranked, c):
 			why = validity.Invalid.String()
@@ -316,7 +316,7 @@ func inDoubt(o Objective, cells, ranked []*CellResult) (out []doubt) {
 	return out
 }
 
-// saidOf is "isl 64 and isl 128 (in doubt by turnaround)".
+// saidOf is "isl 64 and isl 128 (in doubt, check turnaround)".
 func saidOf(doubts []doubt) string {
 	var said []string
 	for _, d := range doubts {
