@@ -33,6 +33,8 @@ func TestHelpKnowsTheScreens(t *testing.T) {
 		"paired trials", "Usable runs", "judged", "bracket", "holds", "fails", "truncated", "rate_limited", "Retry-After",
 		"as observed", "contention", "coherency", "without limits",
 		"cut off", "goodput %", "steady", "sentinel", "doubt", "in doubt", "scheduling delay", "all else holds",
+		"stood still", "paused", "not usable", "left out", "http_500", "http_418", "latencies from the schedule", "no average",
+		"each end seen twice",
 	)
 	for _, word := range said {
 		if err := helps(word); err != nil {

@@ -2,6 +2,7 @@ package glossary
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -51,8 +52,8 @@ var terms = []term{
 	},
 	{
 		"bracket",
-		[]string{"holds", "fails"},
-		"What a search finds: the highest load that keeps the limits (holds) and the lowest one above it that does not (fails). The limit of the server lies between the two.",
+		[]string{"holds", "fails", "each end seen twice", "each end was seen twice", "one end seen only once"},
+		"What a search finds: the highest load that keeps the limits (holds) and the lowest one above it that does not (fails). The limit of the server lies between the two. Each end seen twice: two runs of either load said the same.",
 		[]string{"gate"},
 	},
 	{"candidate", []string{"baseline"}, "The system that is compared with the baseline.", nil},
@@ -126,7 +127,7 @@ var terms = []term{
 	{"failed", nil, "A verdict: nothing was measured, because no request was sent or every one failed.", nil},
 	{
 		"failed runs",
-		[]string{"usable runs", "unusable", "unusable run", "no result", "interrupted runs"},
+		[]string{"usable runs", "unusable", "unusable run", "no result", "interrupted runs", "no average", "in no average"},
 		"Runs without figures, because they were interrupted, lost the server or had no successful request. The others are the usable runs: only they count in averages and comparisons, which leave out INVALID runs as well.",
 		[]string{"allow-invalid"},
 	},
@@ -138,7 +139,7 @@ var terms = []term{
 	{"flip", []string{"flips"}, "The step that brings one server from one state to another between runs, by an HTTP call or a command.", nil},
 	{
 		"from schedule",
-		[]string{"intended", "schedule"},
+		[]string{"intended", "schedule", "latencies from the schedule"},
 		"A latency counted from the time at which the request was due, so that late sending cannot hide a wait.", nil,
 	},
 	{
@@ -152,6 +153,12 @@ var terms = []term{
 		[]string{"slo", "slos", "limit", "limits", "goodput %", "good %"},
 		"A request that succeeds and meets every limit of slos (--goodput). A cell keeps the limits when 99 % of its requests are good. A condition on a figure of the cell is a gate.",
 		[]string{"goodput"},
+	},
+	{
+		"http_500",
+		[]string{"http error", "http_400", "http_404", "http_429", "http_503"},
+		"A request that the server answered with this HTTP status instead of a result. From 500 on the server failed; from 400 to 499 it refused the request, with 429 because there were too many.",
+		[]string{"request-rate"},
 	},
 	{
 		"ignore_eos",
@@ -173,8 +180,8 @@ var terms = []term{
 	},
 	{
 		"invalid",
-		[]string{"!"},
-		"A verdict on a run whose numbers are wrong through this program; as a mark (!), one number that is wrong by more than 10 % and not used.",
+		[]string{"!", "not usable", "left out"},
+		"A verdict on a run whose numbers are wrong through this program; as a mark (!), one number that may be wrong by more than 10 %. It is not usable: estimates, comparisons and gates leave it out, as if it had not been measured.",
 		[]string{"allow-invalid"},
 	},
 	{
@@ -218,6 +225,12 @@ var terms = []term{
 		[]string{"request-rate", "arrival-pattern"},
 	},
 	{"partial", nil, "The plan was stopped before its end; aiperf run --resume measures the rest.", nil},
+	{
+		"paused",
+		[]string{"stood still", "the client was paused", "the machine stood still"},
+		"The client did nothing for a while, because its program was stopped, its machine slept, or other programs had every CPU. What arrived meanwhile was read late.",
+		nil,
+	},
 	{
 		"phase",
 		[]string{"phases"},
@@ -331,9 +344,17 @@ func termNames() (names []string) {
 	return slices.Compact(names)
 }
 
+// anyStatus stands for all errors that are a status of HTTP.
+const anyStatus = "http_500"
+
+var status = regexp.MustCompile(`^http [1-5][0-9][0-9]$`)
+
 // explainTerm is what name means, in each of its meanings: ? marks two things.
 func explainTerm(name string) (out [][]Line, err error) {
 	fold := func(s string) string { return strings.ReplaceAll(suggest.Fold(s), "_", " ") }
+	if status.MatchString(fold(name)) {
+		name = anyStatus
+	}
 	for _, t := range terms {
 		if fold(t.word) != fold(name) && !slices.ContainsFunc(t.also,
 			func(w string) bool { return fold(w) == fold(name) }) {

@@ -29,6 +29,26 @@ func Action(name string) flagAction {
 	return nil
 }
 
+// limitTyped is a limit as other tools have it: "ttft<100", "inter_token_latency <= 10".
+var limitTyped = regexp.MustCompile(`([a-z0-9_]+) *(?:<=|>=|<|>|=) *([0-9.]+)`)
+
+// notALimit says what a limit of --goodput looks like, as far as possible with what was typed.
+func notALimit(text string) error {
+	var limits []string
+	for _, m := range limitTyped.FindAllStringSubmatch(strings.ToLower(text), -1) {
+		if !strings.Contains(m[1], "_") { // ttft, itl: which metric that is, is not known here
+			limits = nil
+			break
+		}
+		limits = append(limits, m[1]+":"+m[2])
+	}
+	hint := `--goodput "time_to_first_token:100 inter_token_latency:10", in the unit of the metric`
+	if len(limits) > 0 {
+		hint = `--goodput "` + strings.Join(limits, " ") + `"`
+	}
+	return diag.New(fmt.Sprintf("expected metric:limit, got %q", source.Short(text)), hint)
+}
+
 // FlagActions are the flags that need Go, by the name the schema gives them.
 // What a flag means beside other flags is settled once all are known
 // (schema/cmdline).
@@ -49,8 +69,12 @@ func FlagActions() []flagRow {
 		{"goodput", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
 			list := splitWords(words, " ")
 			for i, w := range list {
-				if name, limit, ok := strings.Cut(w, ":"); ok {
+				name, limit, ok := strings.Cut(w, ":")
+				switch {
+				case ok:
 					list[i] = name + ":" + ungrouped(limit)
+				case !strings.HasPrefix(strings.TrimSpace(w), "{"):
+					return nil, notALimit(strings.Join(words, " "))
 				}
 			}
 			return pairs(o, at, list, ":", true)
