@@ -100,6 +100,7 @@ type Result struct {
 	Began        time.Time
 	Elapsed      time.Duration
 	complete     bool   // the plan's source has no further run
+	command      string // as typed, secrets masked
 	defaultISL   bool   // nobody said how long prompts are
 	view         string // file name of the page with charts, "" when none was written
 	limit        string // what limits the server, "" where nothing is known of it
@@ -187,7 +188,8 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 		moved: movedFiles{within, absolute(old)}, pages: map[string]map[string]telemetry.Family{},
 		result: &Result{
 			Dir: opt.Dir, Plan: plan, Reports: map[string]*RunReport{}, Failures: map[string]error{},
-			Began: time.Now(), defaultISL: slices.ContainsFunc(opt.Origins, lengthByDefault),
+			Began: time.Now(), command: hide.Text(opt.CommandLine),
+			defaultISL: slices.ContainsFunc(opt.Origins, lengthByDefault),
 		},
 	}
 	defer func() {

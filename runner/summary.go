@@ -25,9 +25,14 @@ import (
 func (res *Result) Report() *report.Report {
 	r := &report.Report{
 		Plan: res.Plan, Results: res.Results, Verdict: res.said(), Elapsed: res.measuring(),
-		Dir: res.Dir, View: res.view, Stopped: res.Stopped,
+		Dir: res.Dir, Command: res.command, View: res.view, Stopped: res.Stopped,
 		Runs: cmp.Or(len(res.Plan.Runs), len(res.Outcomes)), Search: res.Search, Adaptive: res.Adaptive,
 		Limit: res.limit,
+	}
+	if res.Results != nil {
+		for _, c := range res.Results.Comparisons { // both systems were measured by one command
+			c.Commands = [2]string{res.command, res.command}
+		}
 	}
 	r.Doubts, r.Spoiled = res.doubts(), res.spoiled()
 	r.Touched, r.Everything = res.touched()

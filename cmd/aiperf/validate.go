@@ -135,7 +135,7 @@ to do about it, and what it found in each cell.
 		for _, r := range reports {
 			c.Runs = append(c.Runs, report.RunFindings{
 				Cell: cmp.Or(r.Short, r.Label), Trial: r.Trial,
-				Findings: r.Findings,
+				Verdict: r.Verdict, Findings: r.Findings,
 			})
 		}
 		printed, notes, err := c.Write(a.Out)

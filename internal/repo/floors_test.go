@@ -114,7 +114,7 @@ schema/surface:
 schema: schema/surface schema/source schema/cmdline schema/fields schema/lower schema/flags internal/diag internal/header internal/secret internal/suggest
 sinks/aiperf: schema sinks internal/atomicfile internal/decimal internal/metrics internal/pyrepr internal/record internal/secret internal/stats internal/telemetry internal/words loadgen/scale
 sinks/report/chart/draw: internal/atomicfile internal/words
-sinks/report: internal/atomicfile internal/diag internal/metrics internal/record internal/stats internal/words loadgen runner/verdict schema sweep sweep/decide sweep/quick sweep/search sweep/search/planner sweep/source loadgen/mode internal/validity sinks/report/forecast internal/resultdir
+sinks/report: internal/argv internal/atomicfile internal/diag internal/metrics internal/record internal/stats internal/words loadgen runner/verdict schema sweep sweep/decide sweep/quick sweep/search sweep/search/planner sweep/source loadgen/mode internal/validity sinks/report/forecast internal/resultdir
 sinks/expose: loadgen internal/metrics internal/record internal/words
 sinks/mlflow: internal/secret internal/words
 sinks/otlp: loadgen internal/metrics internal/record internal/secret internal/words

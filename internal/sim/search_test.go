@@ -129,9 +129,9 @@ func TestSearchOutcomes(t *testing.T) {
 			more: `range: [1, 64], budget: {probes: 40}, tiers: {chat: {where: ["time_to_first_token < 60"], share: 0.9}, batch: {where: ["time_to_first_token < 300"]}}`,
 			says: []string{
 				"batch: concurrency 20 holds, 21 fails ",
-				"limit: 95 % of all requests with time_to_first_token < 300 ms (95 % intervals;\n",
+				"limit: 95 % of requests have TTFT < 300 ms (95 % intervals; each end was seen\n",
 				"chat: concurrency 4 holds, 5 fails\n",
-				"limit: 90 % of all requests with time_to_first_token < 60 ms (95 % intervals;\n",
+				"limit: 90 % of requests have TTFT < 60 ms (95 % intervals; each end was seen\n",
 			}, code: diag.OK,
 		},
 		{
@@ -245,7 +245,7 @@ func TestSearchOutcomes(t *testing.T) {
 			name: "a knee", server: server{words: fast + "&workers=8"},
 			more: `find: knee, range: [1, 64], budget: {probes: 30}`,
 			says: []string{
-				"The knee is at concurrency ", ": throughput and latency bend there\n",
+				"The knee is at 8.00 users [", ": throughput and latency bend there\n",
 				"The Universal Scalability Law does not fit: ",
 			}, code: diag.OK,
 		},
@@ -253,7 +253,7 @@ func TestSearchOutcomes(t *testing.T) {
 			name: "a knee beyond the range", server: server{words: fast},
 			more: `find: knee, range: [1, 64], budget: {probes: 30}`,
 			says: []string{
-				"The knee lies above concurrency 64: the throughput still grows there\n",
+				"The knee lies above 64 users: the throughput still grows there\n", "\nto go on beyond the range: --set 'search.range=[64, 256]'\n",
 				"Universal Scalability Law: 18.",
 			}, code: diag.Invalid,
 		},

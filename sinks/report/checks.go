@@ -16,8 +16,9 @@ import (
 
 // RunFindings is what the checks found in one run.
 type RunFindings struct {
-	Cell     string // as the matrix calls it: "isl 8, concurrency 4"
-	Trial    int    // from 0
+	Cell     string           // as the matrix calls it: "isl 8, concurrency 4"
+	Trial    int              // from 0
+	Verdict  validity.Verdict // on the run as a whole; NotJudged where it is not known
 	Findings []verdict.Finding
 }
 
@@ -123,6 +124,9 @@ func (c Checks) grouped() []*checkGroup {
 			who += fmt.Sprintf(", trial %d", r.Trial+1)
 		}
 		for _, f := range r.Findings {
+			if r.Verdict != validity.NotJudged { // single numbers that are not usable make no run INVALID
+				f.Verdict = min(f.Verdict, r.Verdict)
+			}
 			take(who, f)
 		}
 	}

@@ -18,10 +18,10 @@ func TestChecksByCell(t *testing.T) {
 	c := Checks{
 		Plan: []verdict.Finding{{Check: "runs", Verdict: verdict.Degraded, Detail: "too few"}},
 		Runs: []RunFindings{
-			{"isl 8, concurrency 1", 0, []verdict.Finding{lag(verdict.Degraded, 2, "2 ms")}},
-			{"isl 8, concurrency 4", 0, []verdict.Finding{lag(verdict.Valid, 0, "none")}},
-			{"isl 8, concurrency 1", 1, []verdict.Finding{lag(verdict.Degraded, 3, "3 ms")}},
-			{"isl 8, concurrency 4", 1, []verdict.Finding{lag(verdict.Invalid, 9, "9\x1b[31m ms")}},
+			{"isl 8, concurrency 1", 0, validity.NotJudged, []verdict.Finding{lag(verdict.Degraded, 2, "2 ms")}},
+			{"isl 8, concurrency 4", 0, validity.NotJudged, []verdict.Finding{lag(verdict.Valid, 0, "none")}},
+			{"isl 8, concurrency 1", 1, validity.NotJudged, []verdict.Finding{lag(verdict.Degraded, 3, "3 ms")}},
+			{"isl 8, concurrency 4", 1, validity.NotJudged, []verdict.Finding{lag(verdict.Invalid, 9, "9\x1b[31m ms")}},
 		},
 	}
 	for _, x := range []struct {
@@ -72,10 +72,10 @@ func TestChecksShowWhatMarksLeadTo(t *testing.T) {
 		}
 	}
 	c := Checks{Runs: []RunFindings{
-		{"", 0, []verdict.Finding{note(0.2, "the p99 TTFT is only known to be 26 to 39.9 ms")}},
-		{"", 1, []verdict.Finding{note(0.1, "tokens arrived together: the mean ITL is only known to be 2 to 3 ms",
+		{"", 0, validity.NotJudged, []verdict.Finding{note(0.2, "the p99 TTFT is only known to be 26 to 39.9 ms")}},
+		{"", 1, validity.NotJudged, []verdict.Finding{note(0.1, "tokens arrived together: the mean ITL is only known to be 2 to 3 ms",
 			"the p99 TTFT is only known to be 20 to 22 ms")}},
-		{"", 2, []verdict.Finding{{Check: "coalesced", Verdict: verdict.Valid}}},
+		{"", 2, validity.NotJudged, []verdict.Finding{{Check: "coalesced", Verdict: verdict.Valid}}},
 	}}
 	want := `note coalesced: 2 of 3 runs (it puts single numbers in doubt, and does not move the verdict)
   in doubt: TTFT p99 and ICL
@@ -103,7 +103,7 @@ func TestChecksSayWhatTheReportSaid(t *testing.T) {
 	noted := f("interval", verdict.Valid, 0.3)
 	noted.Noted = true
 	c := Checks{All: true, Plan: []verdict.Finding{f("runs", verdict.Valid, 0), noted}, Runs: []RunFindings{
-		{"a", 0, []verdict.Finding{f("clean", verdict.Valid, 0), f("coalesced", verdict.Degraded, 0.2), f("errors", verdict.Degraded, 0.33, "the server said so", "the client was busy")}},
+		{"a", 0, validity.NotJudged, []verdict.Finding{f("clean", verdict.Valid, 0), f("coalesced", verdict.Degraded, 0.2), f("errors", verdict.Degraded, 0.33, "the server said so", "the client was busy")}},
 	}}
 	want := `DEGRADED errors
   try: more
@@ -128,5 +128,25 @@ VALID clean
 	if printed, notes, err := c.Write(&b); err != nil || printed != 2 || len(notes) != 1 || notes[0] != "interval" ||
 		strings.Contains(b.String(), "VALID") {
 		t.Errorf("without --all: %d printed, notes %v, %v\n%s", printed, notes, err, &b)
+	}
+}
+
+// Single numbers that are not usable do not make a run INVALID: the checks say the word that
+// the run's screen has, and name the numbers.
+func TestChecksSayTheVerdictOfTheRun(t *testing.T) {
+	t.Parallel()
+	found := verdict.Finding{
+		Check: "coalesced", Kind: verdict.Harm, Verdict: verdict.Invalid, Value: 0.9, Detail: "tokens arrived together",
+		Taints: verdict.Touched{"inter_token_latency.p90": validity.Wrong},
+	}
+	for word, want := range map[validity.Verdict]string{
+		validity.Degraded: "DEGRADED coalesced\n  not usable: ITL p90\n", validity.Invalid: "INVALID coalesced\n  not usable: ITL p90\n",
+		validity.NotJudged: "INVALID coalesced\n",
+	} {
+		var b strings.Builder
+		c := Checks{Runs: []RunFindings{{"", 0, word, []verdict.Finding{found}}}}
+		if _, _, err := c.Write(&b); err != nil || !strings.HasPrefix(b.String(), want) {
+			t.Errorf("%s: %v, %q, want %q first", word, err, b.String(), want)
+		}
 	}
 }

@@ -111,8 +111,7 @@ func (c Comparison) table(s *sheet, more string, short bool) {
 		rows = rows[n:]
 	}
 	for _, line := range c.remarks(shown, hidden, more, short) {
-		s.part(line.weight)
-		s.wrapped("", line.text)
+		line.write(s)
 	}
 }
 
@@ -188,7 +187,11 @@ func (c Comparison) WriteMarkdown(w io.Writer) error {
 	}
 	b.WriteByte('\n')
 	for _, line := range c.remarks(c.all(), nil, "", false) {
-		fmt.Fprintf(&b, "- %s\n", cellText(line.text))
+		text, commands := line.parts()
+		fmt.Fprintf(&b, "- %s\n", cellText(text))
+		for _, command := range commands {
+			fmt.Fprintf(&b, "  `%s`\n", strings.ReplaceAll(command, "`", "'"))
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

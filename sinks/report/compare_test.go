@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep/decide"
 	"aiperf.dev/aiperf/sweep/sweeptest"
@@ -91,6 +92,46 @@ func TestUncertainInASentence(t *testing.T) {
 	}
 }
 
+// What decides a ? are whole commands, each on a line that can be copied: one, where both
+// systems were measured together. None is offered for figures in doubt; there the line says
+// what to do about the doubt.
+func TestWhatDecidesIsACommand(t *testing.T) {
+	t.Parallel()
+	c := compared()
+	for _, x := range []struct {
+		commands [2]string
+		want     string
+	}{
+		{
+			[2]string{"aiperf run 'ab.cue' --artifact-dir 'before'", "aiperf run 'ab.cue' --artifact-dir 'after' --url 'http://b:8000'"},
+			"\n  aiperf run ab.cue --artifact-dir before-2 --set multi_run.num_runs=35\n  aiperf run ab.cue --artifact-dir after-2 --url http://b:8000 --set multi_run.num_runs=35\n",
+		},
+		{
+			[2]string{"aiperf run 'ab.cue'", "aiperf run 'ab.cue'"},
+			"changed):\n  aiperf run ab.cue --set multi_run.num_runs=35\nonly in the",
+		},
+	} {
+		c.Commands = x.commands
+		var b strings.Builder
+		if err := c.WriteConsole(&b, Screen{All: true}); err != nil || !strings.Contains(b.String(), x.want) {
+			t.Errorf("%v, no %q in\n%s", err, x.want, &b)
+		}
+	}
+	for check, want := range map[string]string{
+		"coalesced": "TTFT p50 cannot be decided: in doubt (check coalesced); try a quieter machine",
+		"errors":    "TTFT p50 cannot be decided: in doubt (check errors); try the server's log",
+	} {
+		r := &c.Rows[1]
+		r.Undecidable, r.Check, r.Note = true, check, validity.Taint{Check: check, Level: validity.Doubtful}.Sentence()
+		var b strings.Builder
+		err := c.WriteConsole(&b, Screen{All: true})
+		got := oneSpace(b.String())
+		if err != nil || !strings.Contains(got, want+" goodput") || strings.Contains(got, "num_runs") {
+			t.Errorf("%v, no %q, or a command, in\n%s", err, want, &b)
+		}
+	}
+}
+
 // Stamps of two kinds are a remark on every screen.
 func TestStampsAreARemark(t *testing.T) {
 	t.Parallel()
@@ -121,9 +162,8 @@ func TestComparisonOnTheConsole(t *testing.T) {
  ✓ latency p99   15.1 ms         ∞                        better
 smallest change this test finds (80 % power): 2 % (ITL p50) to 15 % (out tok/s)
 goodput worse: a side is 0 or has no end, so that only the direction counts
-to decide TTFT p50: measure both systems again with 12 to 35 trials, which show
-it if nothing changed (add to the command that measured each: --set
-multi_run.num_runs=35)
+to decide the ? at TTFT p50, measure again (12 to 35 trials show it if nothing
+changed): add --set multi_run.num_runs=35 to the command that measured each
 only in the candidate: concurrency 8
 `
 	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(b.String(), "\n")); diff != "" {

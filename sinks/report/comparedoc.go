@@ -59,6 +59,7 @@ type compareRow struct {
 	TrialsHigh  int    `json:"trials_if_equal_to,omitempty"`
 	Note        string `json:"note,omitempty"`
 	Undecidable bool   `json:"undecidable,omitempty"` // more trials do not decide it
+	Check       string `json:"check,omitempty"`       // that puts its figures in doubt
 }
 
 // Doc is the comparison as data: what JSON cannot hold is absent.
@@ -88,7 +89,7 @@ func describeRow(r decide.Row) compareRow {
 		Outcome: string(r.Outcome), Beyond: r.BeyondMargin,
 		Harmless: r.Harmless, N: r.N, Values: r.Count, Worth: r.Effective, Detectable: metrics.OrNil(r.Detectable),
 		MustDetect: r.MustDetect, TrialsLow: r.Trials.Least, TrialsHigh: r.Trials.Most, Note: r.Note,
-		Undecidable: r.Undecidable,
+		Undecidable: r.Undecidable, Check: r.Check,
 	}
 }
 
@@ -127,7 +128,7 @@ func (r *compareRow) row() decide.Row {
 		Level: r.Level, P: orNaN(r.P), Margin: r.Margin,
 		Outcome: decide.Verdict(r.Outcome), BeyondMargin: r.Beyond, Harmless: r.Harmless, N: r.N, Count: r.Values,
 		Effective: r.Worth, Detectable: orNaN(r.Detectable), MustDetect: r.MustDetect, Note: r.Note,
-		Undecidable: r.Undecidable,
+		Undecidable: r.Undecidable, Check: r.Check,
 	}
 	if m, ok := metrics.Lookup(r.Metric); ok {
 		out.Header, out.LargerIsBetter = m.Header, m.LargerIsBetter

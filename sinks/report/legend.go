@@ -124,7 +124,7 @@ func (r *Report) doubted(lines touched) []string {
 	}
 	if r.folded > 0 { // the findings stand above: one phrase a mark
 		for i, line := range lines {
-			mark, _, _ := strings.Cut(line, " by ")
+			mark, _, _ := strings.Cut(line, " (check ")
 			lines[i] = mark
 		}
 		lines = slices.Compact(lines)
@@ -140,12 +140,16 @@ func (r *Report) doubted(lines touched) []string {
 
 // indicative says which percentiles rest on too few requests, and what gives enough: where
 // consecutive requests are similar, as many more as they are worth less.
-func (m *marks) indicative(longer func(requests float64) string, short bool) string {
+func (m *marks) indicative(longer func(requests float64) (flag, value, takes string), short bool) string {
 	if len(m.small) == 0 {
 		return ""
 	}
 	q := percentileOf[m.small[len(m.small)-1]]
-	try := longer(decide.RequestsFor(q, m.least.worth, m.least.sent))
+	flag, value, takes := longer(decide.RequestsFor(q, m.least.worth, m.least.sent))
+	try := "--" + flag + " " + value
+	if takes != "" {
+		try += ", " + takes
+	}
 	if short {
 		return words.And(m.small) + " uncertain: " + try
 	}
@@ -156,9 +160,9 @@ func (m *marks) indicative(longer func(requests float64) string, short bool) str
 	return fmt.Sprintf("%s uncertain, of %s requests a run: %s%s", words.And(m.small), of, try, m.least.alike(q))
 }
 
-// longer is what makes every run of the plan have so many requests, and how long the plan
-// takes then at the rates of its cells: "--request-count 1050, about 12m in all".
-func (r *Report) longer(requests float64) string {
+// longer is the flag that makes every run of the plan have so many requests, and how long the
+// plan takes then at the rates of its cells: "request-count", "1200", "about 12m in all".
+func (r *Report) longer(requests float64) (flag, value, takes string) {
 	counted, slowest, all := true, 0.0, 0.0
 	for i := range r.Results.Cells {
 		c := &r.Results.Cells[i]
@@ -168,21 +172,22 @@ func (r *Report) longer(requests float64) string {
 			all += requests / e.Mean * float64(r.Plan.Trials)
 		}
 	}
-	try := fmt.Sprintf("--request-count %.0f", requests)
+	flag, value = "request-count", fmt.Sprintf("%.0f", requests)
 	if all == 0 {
-		return try
+		return flag, value, ""
 	}
 	if !counted { // time ends the runs
-		try = fmt.Sprintf("--benchmark-duration %.0f", math.Ceil(slowest))
-		all = math.Ceil(slowest) * float64(len(r.Results.Cells)*r.Plan.Trials)
+		slowest = decide.RoundSeconds(slowest)
+		flag, value = "benchmark-duration", fmt.Sprintf("%.0f", slowest)
+		all = slowest * float64(len(r.Results.Cells)*r.Plan.Trials)
 	}
-	return try + ", about " + words.Span(time.Duration(all*1e9)) + " in all"
+	return flag, value, "about " + words.Span(time.Duration(all*1e9)) + " in all"
 }
 
 // alike says why so many requests are asked for: consecutive ones are similar, so that n of
 // them say as much as fewer independent ones; "" where the plain number is asked for.
 func (s sample) alike(q float64) string {
-	if decide.RequestsFor(q, s.worth, s.sent) <= decide.RequestsFor(q, 0, 0) {
+	if s.worth > 0.8*s.n || decide.RequestsFor(q, s.worth, s.sent) <= decide.RequestsFor(q, s.sent, s.sent) {
 		return ""
 	}
 	return fmt.Sprintf(" (consecutive requests have similar %s: %s of them say as much as %.0f independent ones)", s.metric,

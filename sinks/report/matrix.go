@@ -14,9 +14,10 @@ import (
 )
 
 // headlines are the columns that this plan's cells can fill, without a share of good
-// requests that is all of them: the line of limits says so.
+// requests that is all of them: the line of limits says so. What cells are ranked by is
+// among them.
 func headlines(r *decide.Results) []metrics.Headline {
-	return append(fromPlugins(r), metrics.Headlines(false, func(tag, stat string) bool {
+	return withObjectives(r, append(fromPlugins(r), metrics.Headlines(false, func(tag, stat string) bool {
 		less := false
 		for i := range r.Cells {
 			e, ok := r.Cells[i].Headline().Get(decide.Key{Tag: tag, Stat: stat})
@@ -26,7 +27,32 @@ func headlines(r *decide.Results) []metrics.Headline {
 			less = less || ok && e.Mean < 1
 		}
 		return less
-	})...)
+	})...))
+}
+
+// withObjectives adds the percentiles that rank cells and that the table does not have, each
+// behind the lower ones of its metric.
+func withObjectives(r *decide.Results, cols []metrics.Headline) []metrics.Headline {
+	for _, o := range r.Objectives {
+		q, isPercentile := percentileOf[o.Stat]
+		m, known := metrics.Lookup(o.Tag)
+		if !isPercentile || !known || slices.ContainsFunc(cols,
+			func(h metrics.Headline) bool { return h.Tag == o.Tag && h.Stat == o.Stat }) {
+			continue
+		}
+		at := len(cols)
+		for i, h := range cols {
+			if h.Tag == o.Tag && percentileOf[h.Stat] < q {
+				at = i + 1
+			} else if h.Tag == o.Tag {
+				at = min(at, i)
+			}
+		}
+		cols = slices.Insert(cols, at, metrics.Headline{
+			Metric: m, Heading: metrics.Heading{Stat: o.Stat}, Name: m.Called(o.Stat),
+		})
+	}
+	return cols
 }
 
 // fromPlugins are the columns of plug-ins' metrics: they were asked for, and so come first.
@@ -260,9 +286,7 @@ func (r *Report) conclusions(s *sheet) {
 		}
 	}
 	s.part(advice) // what to type next is said however short the screen is
-	if line := r.WantedSentence(); line != "" && (r.folded < mostFolds || strings.Contains(line, "--")) {
-		s.wrapped("", line)
-	}
+	s.steps(slices.DeleteFunc(r.wanted(), func(x step) bool { return x.command == "" && r.folded >= mostFolds }))
 	s.part(further)
 	if line := r.Results.StoppedEarly(); line != "" {
 		s.wrapped("", line)

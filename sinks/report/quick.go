@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep/decide"
@@ -124,16 +127,54 @@ func (r *Report) quickSpeed() string {
 	if len(parts) == 0 {
 		return ""
 	}
-	s := fmt.Sprintf("With %s each %s (medians)", users(r.Search.Holds.Load), strings.Join(parts, " and "))
+	medians := "medians"
+	if tail := r.limitingTail(at); tail != "" {
+		medians += "; " + tail
+	}
+	s := fmt.Sprintf("With %s each %s (%s)", users(r.Search.Holds.Load), strings.Join(parts, " and "), medians)
 	if r.Search.Holds.Load == 1 {
-		s = "This user " + strings.Join(parts, " and ") + " (medians)"
+		s = "This user " + strings.Join(parts, " and ") + " (" + medians + ")"
 	}
 	if all, ok := get(metrics.OutputTokenThroughput, "avg"); ok && r.Search.Holds.Load > 1 {
 		s += fmt.Sprintf("; together they get %s tokens per second", words.Number(all))
 	} else if all, ok := get(metrics.RequestThroughput, "avg"); ok {
 		s += fmt.Sprintf("; together they get %s answers per second", words.Number(all))
 	}
-	return s + "."
+	return s + "; " + errorsOf(at) + "."
+}
+
+// limitingTail is the p99 of the latency that is nearest to its limit, or furthest beyond it.
+func (r *Report) limitingTail(at *decide.CellResult) string {
+	slos, share := r.slos()
+	nearest, worst := "", 0.0
+	for _, tag := range slices.Sorted(maps.Keys(slos)) {
+		m, ok := metrics.Lookup(tag)
+		if !ok || m.LargerIsBetter || m.Unit != "ms" || !(slos[tag] > 0) {
+			continue
+		}
+		e, ok := at.Headline().Get(decide.Key{Tag: tag, Stat: percentileAt(share)})
+		if ok && e.Mean/slos[tag] > worst {
+			nearest, worst = tag, e.Mean/slos[tag]
+		}
+	}
+	e, ok := at.Headline().Get(decide.Key{Tag: nearest, Stat: "p99"})
+	if !ok || math.IsNaN(e.Mean) || math.IsInf(e.Mean, 0) {
+		return ""
+	}
+	said := metrics.Series(nearest, "p99") + " " + words.Millis(e.Mean)
+	if !stats.Certified(0.99, at.Headline().Effective(nearest)) {
+		said += ", uncertain"
+	}
+	return said
+}
+
+// errorsOf says how many requests of a load failed.
+func errorsOf(at *decide.CellResult) string {
+	answered := words.Count(at.OK+at.Failed, "request")
+	if at.Failed == 0 {
+		return "no errors in " + answered
+	}
+	return fmt.Sprintf("%s of %s failed", words.Whole(at.Failed), answered)
 }
 
 // quickIdle is the latency when nothing else runs.
@@ -171,11 +212,8 @@ func (r *Report) quickSure() string {
 	if len(b.Datasets) > 0 {
 		work = lengths(&b.Datasets[0].Prompts)
 	}
-	text := fmt.Sprintf("How sure: %s, from %s of %s%s", sure, words.Count(len(a.Runs), "run"),
-		words.Count(requests, "request"), work)
-	if r.Verdict.String() != "VALID" {
-		text += "; the measurement is " + r.Verdict.String()
-	}
+	text := fmt.Sprintf("How sure: the measurement is %s; %s, from %s, %s in all%s", r.Verdict, sure,
+		words.Count(len(a.Runs), "run"), words.Count(requests, "request"), work)
 	if s := r.searchPrice(); s != "" {
 		text += "; " + s
 	}
@@ -193,13 +231,17 @@ func lengths(p *schema.Prompts) string {
 			continue
 		}
 		if v := cmp.Or(x.shape.Value, x.shape.Mean); v != nil {
-			parts = append(parts, fmt.Sprintf("%s %s", words.Whole(int64(*v)), x.what))
+			about := ""
+			if x.shape.StdDev != nil && *x.shape.StdDev > 0 {
+				about = "about "
+			}
+			parts = append(parts, fmt.Sprintf("%s%s %s", about, words.Whole(int64(*v)), x.what))
 		}
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return " with " + words.And(parts)
+	return ", each with " + words.And(parts)
 }
 
 // WriteQuick prints the paragraph and the probes behind it.

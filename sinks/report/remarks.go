@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
-	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
@@ -33,10 +34,54 @@ func (c Comparison) basis() string {
 		how, 100*decide.CompareLevel, words.Count(c.Compared, "primary metric"))
 }
 
-// said is a text of a screen, and how much it matters there.
+// said is a text of a screen, how much it matters there, and the commands that it leads to.
 type said struct {
-	text   string
-	weight weight
+	text     string
+	weight   weight
+	commands []string
+}
+
+// parts are the text, and the commands as lines of their own. Where it is not known what
+// measured something the flag alone is a part of the text.
+func (x said) parts() (text string, commands []string) {
+	switch {
+	case len(x.commands) == 0:
+		return x.text, nil
+	case strings.HasPrefix(x.commands[0], "--"):
+		return x.text + ": add " + x.commands[0] + " to the command that measured each", nil
+	}
+	return x.text + ":", x.commands
+}
+
+// write puts each command on a line of its own, whole: it is there to be copied.
+func (x said) write(s *sheet) {
+	s.part(x.weight)
+	text, commands := x.parts()
+	s.wrapped("", text)
+	for _, c := range commands {
+		s.line("  " + c)
+	}
+}
+
+// again are the commands that measure both sides with so many trials of each cell; one, where
+// both were measured together.
+func (c Comparison) again(trials int) (commands []string) {
+	for _, command := range c.Commands {
+		if next := withTrials(command, trials); !slices.Contains(commands, next) {
+			commands = append(commands, next)
+		}
+	}
+	return commands
+}
+
+// toTry is what helps where a check puts the figures of a row in doubt; "" for any other.
+func toTry(r decide.Row) string {
+	c, known := verdict.Explain(r.Check)
+	if !known {
+		return ""
+	}
+	try, _, _ := strings.Cut(c.Try, "; ")
+	return try
 }
 
 // remarks say what is not shown, how small a change the test finds, and what would
@@ -49,7 +94,7 @@ func (c Comparison) remarks(shown, hidden []decide.Row, more string, short bool)
 		first = append(first, words.Count(len(hidden), "more row")+changedAmong(hidden)+" "+more)
 	}
 	if line := c.levels(shown, short); line != "" && short {
-		out = append(out, said{line, essential})
+		out = append(out, said{text: line, weight: essential})
 	} else if line != "" {
 		first, held = append(first, line), essential
 	}
@@ -57,7 +102,7 @@ func (c Comparison) remarks(shown, hidden []decide.Row, more string, short bool)
 		first = append(first, line)
 	}
 	if len(first) > 0 {
-		out = append(out, said{strings.Join(first, " · "), held})
+		out = append(out, said{text: strings.Join(first, " · "), weight: held})
 	}
 	var notes []string
 	for note, rows := range c.notes() {
@@ -65,30 +110,39 @@ func (c Comparison) remarks(shown, hidden []decide.Row, more string, short bool)
 		if short { // the table has the remark
 			text = alike(rows) + ": " + note
 		}
+		if try := toTry(rows[0]); try != "" {
+			text += "; try " + try
+		}
 		notes = append(notes, text)
 	}
 	if short && len(notes) > 1 {
 		notes = []string{strings.Join(notes, " · ")}
 	}
 	for _, text := range notes {
-		out = append(out, said{text, doubtful})
+		out = append(out, said{text: text, weight: doubtful})
 	}
 	if n := c.trialsIfEqual(); n.Known() {
-		out = append(out, said{fmt.Sprintf("to decide %s: measure both systems again with %s, which show it if nothing changed (add to the command that measured each: %s)",
-			c.metrics(decidedByTrials), n, schema.TrialsOption(n.Most)), advice})
+		out = append(out, said{
+			text:   fmt.Sprintf("to decide the ? at %s, measure again (%s show it if nothing changed)", c.metrics(decidedByTrials), n),
+			weight: advice, commands: c.again(n.Most),
+		})
+	} else if c.Trials < stats.FewestTrials && c.Outcome() == decide.Unclear {
+		out = append(out, said{
+			text: "to decide the ?, measure again", weight: advice, commands: c.again(enoughTrials),
+		})
 	}
 	if line := c.few(more == ""); line != "" {
-		out = append(out, said{line, doubtful})
+		out = append(out, said{text: line, weight: doubtful})
 	}
 	if len(c.Stamps[0]) > 0 {
-		out = append(out, said{fmt.Sprintf("time stamps: of the %s in the baseline, of the %s in the candidate. The application's are late, which is in every change of a latency: measure both in one way, with HTTP/1.1 and without a proxy",
-			strings.Join(c.Stamps[0], " and the "), strings.Join(c.Stamps[1], " and the ")), missed})
+		out = append(out, said{text: fmt.Sprintf("time stamps: of the %s in the baseline, of the %s in the candidate. The application's are late, which is in every change of a latency: measure both in one way, with HTTP/1.1 and without a proxy",
+			strings.Join(c.Stamps[0], " and the "), strings.Join(c.Stamps[1], " and the ")), weight: missed})
 	}
 	if len(c.OnlyBaseline) > 0 {
-		out = append(out, said{"only in the baseline: " + some(c.OnlyBaseline, maxChanges), doubtful})
+		out = append(out, said{text: "only in the baseline: " + some(c.OnlyBaseline, maxChanges), weight: doubtful})
 	}
 	if len(c.OnlyCandidate) > 0 {
-		out = append(out, said{"only in the candidate: " + some(c.OnlyCandidate, maxChanges), doubtful})
+		out = append(out, said{text: "only in the candidate: " + some(c.OnlyCandidate, maxChanges), weight: doubtful})
 	}
 	return out
 }

@@ -39,6 +39,7 @@ type Report struct {
 	Spoiled    []string                  // numbers that were asked for and are invalid, with their checks
 	Elapsed    time.Duration
 	Dir        string
+	Command    string // what measured it, as it was typed, secrets masked; "" where it is not known
 	Width      int    // columns of the terminal; 0 is 80
 	Terminal   bool   // what is too long for one is left out; a pipe takes all
 	View       string // file name of the page with charts, "" for none
@@ -176,6 +177,8 @@ func (r *Report) screen() string {
 		s.part(essential)
 		if r.Search != nil {
 			r.probes(s)
+			s.part(advice)
+			s.steps(r.wanted())
 		} else if without := r.matrix(s); len(without) > 0 {
 			more = " (more columns)"
 		}
@@ -352,10 +355,11 @@ func (r *Report) doubts(s *sheet) {
 	}
 }
 
-// ordered are the doubts, the worst first; that most requests failed comes before all.
+// ordered are the doubts, the worst first; of one run that requests failed comes before all,
+// of others that most did.
 func (r *Report) ordered() []Doubt {
-	i := slices.IndexFunc(r.Doubts, func(d Doubt) bool { return d.Check == "errors" })
-	if i <= 0 || !r.mostFailed() {
+	i := slices.IndexFunc(r.Doubts, func(d Doubt) bool { return d.Check == validity.Errors })
+	if i <= 0 || r.Full == nil && !r.mostFailed() {
 		return r.Doubts
 	}
 	return slices.Concat(r.Doubts[i:i+1], r.Doubts[:i], r.Doubts[i+1:])

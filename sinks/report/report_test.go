@@ -178,7 +178,7 @@ func TestLegendAndAllowInvalid(t *testing.T) {
 		validity.Degraded
 	b.Reset()
 	if err := r.WriteConsole(&b); err != nil || !strings.Contains(b.String(), "Request latency †") ||
-		!strings.Contains(b.String(), "† in doubt by errors: aiperf checks") ||
+		!strings.Contains(b.String(), "† in doubt (check errors): aiperf checks") ||
 		strings.Contains(b.String(), "allow_invalid") {
 		t.Errorf("%v:\n%s", err, &b)
 	}
@@ -203,7 +203,7 @@ func TestMarksOfSinglePercentiles(t *testing.T) {
 			"inter_token_latency.p95": validity.Wrong,
 			"inter_token_latency.p90": validity.Wrong, "request_latency": validity.Doubtful,
 		},
-		Spoiled: []string{"inter_token_latency.p90, asked for by the gate inter_token_latency.p90 < 5, is invalid by coalesced"},
+		Spoiled: []string{"inter_token_latency.p90, asked for by the gate inter_token_latency.p90 < 5, is invalid (check coalesced)"},
 	}
 	for _, tag := range metrics.Resting(metrics.PerSecond) {
 		r.Touched[tag] = validity.Doubtful

@@ -193,11 +193,54 @@ func (r *Report) searchAnswer() string {
 	return between + likely
 }
 
+// widen is the command that goes on beyond an end of the range, where the answer lies there.
+func (r *Report) widen() (out []step) {
+	for _, t := range r.tiers() {
+		a := t.Search
+		smallest := r.Plan.Experiment.Search.Find == string(search.Min)
+		lower := a.Outcome == search.Fewer != smallest
+		switch {
+		case a.Outcome == search.BentAtEnd:
+			lower = a.Knee == nil || !a.Knee.Grows
+		case a.Outcome != search.Fewer && a.Outcome != search.AtLeast:
+			continue
+		}
+		low, high := r.Plan.Experiment.Search.Range[0], r.Plan.Experiment.Search.Range[1]
+		if lower {
+			low, high = low/10, low
+			if sweep.AxisNamed(r.Plan.Searched().Name).Whole {
+				low = max(1, math.Floor(low))
+			}
+		} else {
+			low, high = high, 4*high
+		}
+		next := step{
+			"to go on beyond the range", r.again("set", fmt.Sprintf("search.range=[%s, %s]", load(low), load(high))), "",
+		}
+		if low < high && !slices.Contains(out, next) {
+			out = append(out, next)
+		}
+	}
+	return out
+}
+
+// loaded is a load with its unit: "12.5 users", "40 requests/s".
+func (r *Report) loaded(number string) string {
+	switch name := r.Plan.Searched().Name; name {
+	case sweep.AxisNamed("concurrency").Name:
+		return number + " users"
+	case sweep.AxisNamed("request_rate").Name:
+		return number + " requests/s"
+	default:
+		return spokenAxis(name) + " " + number
+	}
+}
+
 // kneeAnswer is where more load begins to give hardly more throughput.
 func (r *Report) kneeAnswer() string {
-	a, unit, span := r.Search, r.Plan.Searched().Name, r.Plan.Experiment.Search.Range
+	a, span := r.Search, r.Plan.Experiment.Search.Range
 	at := func(p stats.Param) string {
-		return fmt.Sprintf("%s %s [%s, %s]", unit, words.Number(p.Value), words.Number(p.Low), words.Number(p.High))
+		return fmt.Sprintf("%s [%s, %s]", r.loaded(words.Number(p.Value)), words.Number(p.Low), words.Number(p.High))
 	}
 	switch a.Outcome {
 	case search.Bent:
@@ -211,14 +254,14 @@ func (r *Report) kneeAnswer() string {
 		return fmt.Sprintf("Two bends: the throughput at %s, the latency at %s", at(a.Knee.At), at(a.Knee.LatencyAt))
 	case search.BentAtEnd:
 		if a.Knee.Grows {
-			return fmt.Sprintf("The knee lies above %s %s: the throughput still grows there", unit, load(span[1]))
+			return fmt.Sprintf("The knee lies above %s: the throughput still grows there", r.loaded(load(span[1])))
 		}
-		return fmt.Sprintf("The knee lies at %s %s or below: more load gives hardly more throughput from there on",
-			unit, load(span[0]))
+		return fmt.Sprintf("The knee lies at %s or below: more load gives hardly more throughput from there on",
+			r.loaded(load(span[0])))
 	case search.ClientLost:
-		return fmt.Sprintf("Open: at %s %s no usable run was made (%s)", unit, load(a.At), a.Why)
+		return fmt.Sprintf("Open: at %s no usable run was made (%s)", r.loaded(load(a.At)), a.Why)
 	case search.ServerLost:
-		return fmt.Sprintf("The server died at %s %s (%s)", unit, load(a.At), a.Why)
+		return fmt.Sprintf("The server died at %s (%s)", r.loaded(load(a.At)), a.Why)
 	case search.Spent, search.Stopped:
 		end := "So far: no knee is shown"
 		if a.Knee != nil && a.Knee.ThroughputShown {
@@ -229,7 +272,7 @@ func (r *Report) kneeAnswer() string {
 		}
 		return end
 	}
-	return fmt.Sprintf("No knee is shown between %s %s and %s", unit, load(span[0]), load(span[1]))
+	return fmt.Sprintf("No knee is shown between %s and %s", load(span[0]), r.loaded(load(span[1])))
 }
 
 // Law is what the Universal Scalability Law says about a search's probes, or why it does not
@@ -283,11 +326,10 @@ func (r *Report) searchLimits() string {
 				sign = ">"
 			}
 		}
-		limits = append(limits, fmt.Sprintf("%s %s %g%s", tag, sign, slos[tag], unit))
+		limits = append(limits, fmt.Sprintf("%s %s %g%s", metrics.Series(tag, ""), sign, slos[tag], unit))
 	}
 	if len(limits) > 0 {
-		parts = append(parts, fmt.Sprintf("%.4g %% of all requests with %s", 100*share,
-			strings.Join(limits, " and ")))
+		parts = append(parts, fmt.Sprintf("%.4g %% of requests have %s", 100*share, words.And(limits)))
 	}
 	return strings.Join(append(parts, s.Also...), ", ")
 }

@@ -22,7 +22,11 @@ func (r *Report) Sentences() (out []string) {
 		return nil
 	}
 	if r.Search != nil {
-		return r.searchSentences()
+		out = r.searchSentences()
+		if s := r.WantedSentence(); s != "" {
+			out = append(out, s)
+		}
+		return out
 	}
 	if r.Adaptive != nil {
 		return r.adaptiveSentences()

@@ -14,6 +14,7 @@ import (
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 )
@@ -106,8 +107,10 @@ func (r *Report) certainty() (said, try string) {
 	switch sent := r.Requests.In(record.WasSent); {
 	case n < sent: // as the table counts them
 		said = words.Whole(n) + " of " + words.Count(sent, "request") + " answered"
-	case r.Requests.Failed > 0: // the figures are of the others
+	case r.Requests.Failed > 0 && r.failuresSaid(): // the figures are of the others
 		said = words.Whole(r.Requests.OK) + " of " + words.Whole(n) + " succeeded"
+	case r.Requests.Failed > 0:
+		said = r.failures(n)
 	}
 	d, timed := r.Full.Get(metrics.BenchmarkDuration)
 	if timed = timed && d.Avg > 0; timed && d.Avg >= 0.1 {
@@ -157,12 +160,26 @@ func (r *Report) certainty() (said, try string) {
 			try += ", about " + span + " at this rate"
 		}
 	default:
-		try = fmt.Sprintf("--benchmark-duration %.0f for a certain p99", math.Ceil(need/float64(n)*d.Avg))
+		try = fmt.Sprintf("--benchmark-duration %.0f for a certain p99", decide.RoundSeconds(need/float64(n)*d.Avg))
 	}
 	if r.folded == 0 { // why so many is not to be seen
 		try += of.alike(0.99)
 	}
 	return said, try
+}
+
+// failuresSaid reports whether a finding says how many requests failed, and why.
+func (r *Report) failuresSaid() bool {
+	return slices.ContainsFunc(r.Doubts, func(d Doubt) bool { return d.Check == validity.Errors })
+}
+
+// failures is how many of n requests failed, and the most frequent reason.
+func (r *Report) failures(n int64) string {
+	said := fmt.Sprintf("%s of %s failed", words.Whole(r.Requests.Failed), words.Count(n, "request"))
+	if why := verdict.MostFrequent(r.Errors); why != "" {
+		said += " (" + why + ")"
+	}
+	return said
 }
 
 // spoiled reports whether a finding makes a percentile of the table invalid.

@@ -2,8 +2,9 @@ package report
 
 import (
 	"fmt"
-	"math"
+	"strings"
 
+	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep/decide"
@@ -23,12 +24,63 @@ type wanted struct {
 	requests int    // of a limit: how many of a cell decide it
 }
 
-// WantedSentence says what would decide that which is open, of the answers that are told;
-// "" where nothing is open, or no number of trials is known to decide it. What is advised
-// is enough for each thing that it names.
+// WantedSentence says what would decide that which is open, of the answers that are told,
+// with the command that does it; "" where nothing is open, or no number of trials is known to
+// decide it. What is advised is enough for each thing that it names.
 func (r *Report) WantedSentence() string {
-	if r.Results == nil || r.Search != nil || r.Adaptive != nil {
-		return ""
+	var all []string
+	for _, w := range r.wanted() {
+		all = append(all, w.String())
+	}
+	return strings.Join(all, "; ")
+}
+
+// step is something to do next: what for, the command, and what else is to be said of it.
+type step struct{ what, command, aside string }
+
+// String is the step in one sentence.
+func (s step) String() string {
+	switch {
+	case s.command == "":
+		return s.what
+	case s.aside == "":
+		return s.what + ": " + s.command
+	}
+	return s.what + ": " + s.command + " (" + s.aside + ")"
+}
+
+// steps writes them below each other. A command that has no room beside what it is for has a
+// line of its own, whole, however long it is: it is there to be copied.
+func (s *sheet) steps(all []step) {
+	for _, x := range all {
+		if whole := x.String(); x.command == "" || words.Width(whole) <= min(s.width, sentenceWidth) {
+			s.wrapped("", whole)
+			continue
+		}
+		what := x.what
+		if x.aside != "" {
+			what += " (" + x.aside + ")"
+		}
+		s.wrapped("", what+":")
+		s.line("  " + x.command)
+	}
+}
+
+// again is the command that measured this, with one of its flags changed.
+func (r *Report) again(flag, value string) string { return argv.Again(r.Command, flag, value) }
+
+// withTrials is the same with so many trials of each cell.
+func withTrials(command string, n int) string {
+	flag, value, _ := strings.Cut(strings.TrimPrefix(schema.TrialsOption(n), "--"), " ")
+	return argv.Again(command, flag, value)
+}
+
+func (r *Report) wanted() (out []step) {
+	if r.Search != nil {
+		return r.widen()
+	}
+	if r.Results == nil || r.Adaptive != nil {
+		return nil
 	}
 	var few, many []wanted
 	most := wanted{}
@@ -43,27 +95,28 @@ func (r *Report) WantedSentence() string {
 			}
 		}
 	}
-	said := ""
 	switch {
 	case len(few) > 0:
-		said = fmt.Sprintf("to decide %s: %s", listed(few), schema.TrialsOption(most.trials))
+		aside := ""
 		if most.requests > 0 {
-			said += fmt.Sprintf(" (99 %% takes %s a cell)", words.Count(most.requests, "request"))
+			aside = fmt.Sprintf("99 %% takes %s a cell", words.Count(most.requests, "request"))
 		}
+		out = append(out, step{"to decide " + listed(few), withTrials(r.Command, most.trials), aside})
 	case r.Plan.Trials < enoughTrials && r.openBest(func(b decide.Best) bool { return !b.Trials.Known() }):
-		said = fmt.Sprintf("fewer than %d trials seldom show which cell is best: --num-profile-runs %d", enoughTrials, enoughTrials)
+		out = append(out, step{
+			fmt.Sprintf("fewer than %d trials seldom show which cell is best", enoughTrials),
+			withTrials(r.Command, enoughTrials), "",
+		})
 	}
 	for _, w := range many {
-		if said != "" {
-			said += "; "
-		}
 		if w.requests > 0 {
-			said += fmt.Sprintf("to decide %s: %s", w.what, r.longer(math.Ceil(float64(w.requests)/float64(r.Plan.Trials))))
+			flag, value, takes := r.longer(decide.RoundRequests(float64(w.requests) / float64(r.Plan.Trials)))
+			out = append(out, step{"to decide " + w.what, r.again(flag, value), takes})
 		} else {
-			said += fmt.Sprintf("to decide %s takes up to %d trials", w.what, w.trials)
+			out = append(out, step{fmt.Sprintf("to decide %s takes up to %d trials", w.what, w.trials), "", ""})
 		}
 	}
-	return said
+	return out
 }
 
 // listed are several questions in one sentence.

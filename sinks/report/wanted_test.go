@@ -23,7 +23,7 @@ func TestWhatIsAdvisedDecides(t *testing.T) {
 		{3, 60, "to decide the limits: --num-profile-runs 7 (99 % takes 368 requests a cell)"},
 		{5, 60, "to decide the limits: --num-profile-runs 7 (99 % takes 368 requests a cell)"},
 		{7, 60, ""},
-		{3, 8, "to decide the limits: --request-count 123, about 55.3 s in all"},
+		{3, 8, "to decide the limits: --request-count 150 (about 1m07s in all)"},
 		{1, 8, "fewer than 5 trials seldom show which cell is best: --num-profile-runs 5"}, // the limits of one run are judged by value
 	} {
 		r := limited(t, c.trials, c.requests)
@@ -38,6 +38,11 @@ func TestWhatIsAdvisedDecides(t *testing.T) {
 		if err := r.WriteConsole(&b); err != nil || c.want != "" && !strings.Contains(oneSpace(b.String()), c.want) {
 			t.Errorf("%v, no %q in\n%s", err, c.want, &b)
 		}
+	}
+	r := limited(t, 3, 60)
+	r.Command = "aiperf run 'sweep.cue' --num-profile-runs 3"
+	if got, want := r.WantedSentence(), "to decide the limits: aiperf run sweep.cue --num-profile-runs 7 (99 % takes 368 requests a cell)"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 	// followed, it leaves nothing of what it named open
 	if r := limited(t, 7, 60); r.Results.Cells[0].SLOs[0].State != decide.Held {
@@ -91,7 +96,11 @@ func limited(t *testing.T, trials, requests int) *Report {
 func TestWhatIsAdvisedSaysHowLong(t *testing.T) {
 	t.Parallel()
 	r := limited(t, 3, 60)
-	if got, want := r.longer(1000), "--request-count 1000, about 7m30s in all"; got != want { // at 10 and 20 a second
+	longer := func() string {
+		flag, value, takes := r.longer(1000)
+		return strings.Join([]string{flag, value, takes}, "|")
+	}
+	if got, want := longer(), "request-count|1000|about 7m30s in all"; got != want { // at 10 and 20 a second
 		t.Errorf("%q, want %q", got, want)
 	}
 	for i := range r.Results.Cells {
@@ -100,11 +109,11 @@ func TestWhatIsAdvisedSaysHowLong(t *testing.T) {
 			phases[k].Requests, phases[k].Duration = 0, new(schema.Duration(6))
 		}
 	}
-	if got, want := r.longer(1000), "--benchmark-duration 100, about 10m00s in all"; got != want {
+	if got, want := longer(), "benchmark-duration|120|about 12m00s in all"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	r.Results.Cells = nil
-	if got, want := r.longer(1000), "--request-count 1000"; got != want { // no rate is known
+	if got, want := longer(), "request-count|1000|"; got != want { // no rate is known
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -42,6 +42,7 @@ func readOurs(dir string) (*System, error) {
 		})
 	}
 	s.Stamps = stampsOf(dir)
+	s.Command = commandOf(dir)
 	return s, s.fill(dir)
 }
 
@@ -60,6 +61,17 @@ func stampsOf(dir string) (kinds []string) {
 	}
 	slices.Sort(kinds)
 	return kinds
+}
+
+// commandOf is what measured a directory, as it was typed; "" where that is not known.
+func commandOf(dir string) string {
+	var doc struct {
+		Command string `json:"command"`
+	}
+	if readJSON(filepath.Join(dir, resultdir.ResolvedName), &doc) != nil {
+		return ""
+	}
+	return doc.Command
 }
 
 // allowsInvalid reports whether the experiment takes INVALID runs. A directory that

@@ -21,6 +21,8 @@ type Arm struct {
 	Name   string // as it was given: a directory, or the value of an axis
 	Cells  []ArmCell
 	Stamps []string // whose arrival stamps its runs have: kernel, application, in order; none where it is not known
+	// Command measured it, as it was typed, secrets masked; "" where that is not known.
+	Command string
 }
 
 // ArmCell is what one system gave at one point.
@@ -105,6 +107,7 @@ type Comparison struct {
 	Together            []Row       // each primary metric over all cells; more than one cell only
 	Stamps              [2][]string // of the baseline and of the candidate, where they differ
 	Load                []Fact      // what both were asked, of a comparison of one cell
+	Commands            [2]string   // that measured the baseline and the candidate, "" where they are not known
 	OnlyBaseline        []string
 	OnlyCandidate       []string
 	terms               Terms
@@ -135,6 +138,7 @@ type Row struct {
 	Sent             float64 // the most requests that a run sent for them; 0 where that is not known
 	Note             string  // why there is no number, "" otherwise
 	Undecidable      bool    // an UNDECIDED row that more trials do not decide: Note says why
+	Check            string  // the check that puts its figures in doubt, "" for none
 
 	judged string  // the percentile that both arms are judged by
 	left   float64 // of a share: what is good of the baseline's whole, see evidence
@@ -169,7 +173,10 @@ func Compare(baseline, candidate Arm, t Terms) (*Comparison, error) {
 	if err := t.checkMustDetect(); err != nil {
 		return nil, err
 	}
-	c := &Comparison{Baseline: baseline.Name, Candidate: candidate.Name, Paired: t.Paired, terms: t}
+	c := &Comparison{
+		Baseline: baseline.Name, Candidate: candidate.Name, Paired: t.Paired, terms: t,
+		Commands: [2]string{baseline.Command, candidate.Command},
+	}
 	if a, b := baseline.Stamps, candidate.Stamps; len(a) > 0 && len(b) > 0 && !slices.Equal(a, b) {
 		c.Stamps = [2][]string{a, b}
 	}

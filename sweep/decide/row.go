@@ -128,6 +128,7 @@ func (d *duel) row(k Key, t Terms, level float64, primary bool) Row {
 	}
 	p := d.evidence(k)
 	if t := d.taint(k); !t.None() {
+		r.Check = t.Check
 		return r.cannot(t.Sentence())
 	}
 	switch {

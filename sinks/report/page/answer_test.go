@@ -303,8 +303,8 @@ search:
 	}
 	head, below, _ := strings.Cut(strings.ReplaceAll(html.UnescapeString(string(doc)), "\u00a0", " "), `class="tiles"`)
 	for _, want := range []string{
-		"<h1>all: ", "limit: 90 % of all requests with time_to_first_token < 60000 ms", "now: fewer than ",
-		"limit: 90 % of all requests with time_to_first_token < 0.001 ms",
+		"<h1>all: ", "limit: 90 % of requests have ttft < 60000 ms", "now: fewer than ",
+		"limit: 90 % of requests have ttft < 0.001 ms",
 	} {
 		if !strings.Contains(strings.ToLower(head), want) {
 			t.Errorf("no %q above the figures: %s", want, head[strings.Index(head, "<header>"):])
