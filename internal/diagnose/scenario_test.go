@@ -168,7 +168,7 @@ var scenarios = []scenario{
 	{
 		name: "a client that stands still for half of the time", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000",
 		loads: []int{8}, isl: 64, osl: 16, n: 250, paused: 100 * time.Millisecond, want: []string{"client"},
-		says: []string{"The client did not bring the load that was asked for"},
+		says: []string{"The client sent less load than requested"},
 	},
 	{
 		name: "a client that stands still for a moment at times", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000",

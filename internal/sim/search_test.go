@@ -116,7 +116,7 @@ func TestSearchOutcomes(t *testing.T) {
 			says: []string{
 				"Fewer than concurrency 1: the lower end of the range fails\n",
 				"One user alone: 0 % of the requests are good, and 95 % have to be; 95 % of them\n",
-				"would keep time_to_first_token < 200 ms instead of 100\n",
+				"keep TTFT < 200 ms instead of 100\n",
 			}, code: diag.Missed,
 		},
 		{

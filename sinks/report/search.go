@@ -102,7 +102,8 @@ func (r *Report) alone() string {
 		}
 		e, ok := r.Results.Cells[i].Full.Get(decide.Key{Tag: tag, Stat: percentileAt(share)})
 		if ok && e.Mean > slos[tag] {
-			meets = append(meets, fmt.Sprintf("%s < %s %s instead of %g", tag, words.Number(upTo(e.Mean)), m.Unit, slos[tag]))
+			meets = append(meets, fmt.Sprintf("%s < %s %s instead of %g", metrics.Series(tag, ""),
+				words.Number(upTo(e.Mean)), m.Unit, slos[tag]))
 		}
 	}
 	c := &r.Results.Cells[i]
