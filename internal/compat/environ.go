@@ -9,12 +9,13 @@ import (
 )
 
 // Variable is an environment variable of AIPerf's that could change results.
-// Exactly one of Path and Why is set.
+// Exactly one of Path, Read and Why is set.
 type Variable struct {
 	Name    string
 	Default string // what AIPerf does without it: saying it again asks for nothing
 	Path    string // honoured: where it goes when it is not the default
 	to      any
+	Read    string // honoured where it is read: what it says
 	Why     string // refused: what to write instead
 }
 
@@ -24,6 +25,14 @@ var variables = []Variable{
 	{Name: "AIPERF_HTTP_SSL_VERIFY", Default: "true", Path: "benchmark.endpoint.insecure", to: true},
 	{Name: "AIPERF_HTTP_TRUST_ENV", Default: "false", Path: "benchmark.endpoint.proxy", to: "env"},
 	{Name: "AIPERF_HTTP_FORCE_CLOSE", Default: "false", Path: "benchmark.endpoint.connection_reuse", to: "never"},
+	{
+		Name: "AIPERF_ACCURACY_LCB_RELEASE_TAG", Default: "v4_v5",
+		Read: "the release of lcb_codegeneration whose questions are asked",
+	},
+	{
+		Name: "AIPERF_ACCURACY_LCB_GRADE_TIMEOUT_MAX_S", Default: "300",
+		Read: "seconds that all tests of one answer's code may take, where 7 for each test and 5 are more",
+	},
 
 	{
 		Name: "AIPERF_HTTP_CONNECTION_LIMIT", Default: "2500",
@@ -97,7 +106,7 @@ func Environment(environ []string) (assigns []schema.Assignment, ignored []strin
 		switch {
 		case i < 0:
 			ignored = append(ignored, name)
-		case variables[i].asksNothing(value):
+		case variables[i].asksNothing(value), variables[i].Read != "":
 		case variables[i].Path == "":
 			return nil, nil, diag.New(name+": not supported here", "unset it: "+variables[i].Why)
 		default:

@@ -88,15 +88,18 @@ func Absent(commands []CLICommand) string {
 }
 
 // Variable is an environment variable of AIPerf's.
-type Variable struct{ Name, Default, Sets, Why string }
+type Variable struct{ Name, Default, Sets, Read, Why string }
 
 // Variables is the table of those that could change results.
 func Variables(vars []Variable) string {
 	var out [][]string
 	for _, v := range vars {
 		here := "refused: " + v.Why
-		if v.Sets != "" {
+		switch {
+		case v.Sets != "":
 			here = "honoured: sets " + code(v.Sets)
+		case v.Read != "":
+			here = "honoured: " + v.Read
 		}
 		out = append(out, []string{code(v.Name), here})
 	}

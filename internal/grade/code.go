@@ -5,17 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/grade/pycode"
 )
 
-// codeExecution runs the program of an answer against the tests that the truth holds. It
-// needs a permission, and a Python.
 // Code is the grader that runs the code of answers.
 const Code = "code_execution"
 
+// codeExecution runs the program of an answer against the tests that the truth holds. It
+// needs a permission, and a Python.
 var codeExecution = row{Code, func(o Options) Grader { return coder(o) }}
 
 type coder Options
@@ -27,6 +29,22 @@ const (
 	allTests  = 5 * time.Second
 	mostTests = 300 * time.Second
 )
+
+// CodeLimitVariable is AIPerf's environment variable for Options.CodeLimit, in seconds.
+const CodeLimitVariable = "AIPERF_ACCURACY_LCB_GRADE_TIMEOUT_MAX_S"
+
+// CodeLimit reads a value of CodeLimitVariable; "" is 0, which is AIPerf's limit.
+func CodeLimit(said string) (time.Duration, error) {
+	if said == "" {
+		return 0, nil
+	}
+	const most = 1e9 // seconds: a time.Duration holds nine times as much
+	s, err := strconv.ParseFloat(strip(said), 64)
+	if err != nil || !(s > 0 && s <= most) {
+		return 0, diag.New(fmt.Sprintf("%s: want seconds above 0, got %q", CodeLimitVariable, said), "")
+	}
+	return max(1, time.Duration(s*float64(time.Second))), nil
+}
 
 // lcbTruth is what the truth of an item of LiveCodeBench holds.
 type lcbTruth struct {
@@ -53,6 +71,9 @@ func (c coder) Grade(answer, truth string) Judgement {
 	why, err := pycode.Run(context.Background(), job)
 	if errors.Is(err, pycode.ErrNoInterpreter) {
 		return j.failed(NoInterpreter, err.Error())
+	}
+	if errors.Is(err, pycode.ErrTogether) {
+		return j.failed(TestsTooLong, err.Error())
 	}
 	if err != nil {
 		return j.failed("could not run: "+err.Error(), err.Error())

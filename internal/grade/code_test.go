@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"aiperf.dev/aiperf/internal/grade"
 )
@@ -92,6 +93,33 @@ func TestCode(t *testing.T) {
 				t.Errorf("AIPerf's fields: %+v", j)
 			}
 		})
+	}
+}
+
+// AIPerf's variable for the time of all tests of an answer: past it nothing is known of
+// the code.
+func TestCodeLimit(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]time.Duration{"": 0, "300": 5 * time.Minute, " 0.5": time.Second / 2} {
+		if got, err := grade.CodeLimit(said); err != nil || got != want {
+			t.Errorf("%q: %v, %v", said, got, err)
+		}
+	}
+	for _, said := range []string{"0", "-1", "NaN", "Inf", "1e99", "5s", "5 6"} {
+		if got, err := grade.CodeLimit(said); err == nil || !strings.Contains(err.Error(), "want seconds above 0, got ") {
+			t.Errorf("%q: %v, %v", said, got, err)
+		}
+	}
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("no python3")
+	}
+	g, err := grade.Named(grade.Code, grade.Options{AllowCode: true, CodeLimit: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j := g.Grade(double, truth(t, tests, "", "")); j.Outcome != grade.NotJudged || j.Reason != grade.TestsTooLong ||
+		!j.Unparsed || j.Passed() {
+		t.Errorf("%+v", j)
 	}
 }
 

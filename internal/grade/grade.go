@@ -74,6 +74,7 @@ const (
 	CannotCompare = "cannot compare"
 	NoPermission  = "no permission to run code, which --allow-code gives"
 	NoInterpreter = "no python3 to run code with"
+	TestsTooLong  = "the tests of its code took too long together"
 	BadTruth      = "the truth cannot be read"
 )
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/gclimit"
@@ -186,8 +187,12 @@ func (l *Loader) questions(ctx context.Context, run *Opened) (_ *dataset.Set, er
 			p.Requests = int64(l.asked.Len())
 		}
 	}
+	limit, err := grade.CodeLimit(os.Getenv(grade.CodeLimitVariable))
+	if err != nil {
+		return nil, err
+	}
 	run.graders, err = gradersOf(l.asked, grade.Options{
-		AllowCode: run.AllowCode, Ask: run.programs.asker(plugin.Grader),
+		AllowCode: run.AllowCode, CodeLimit: limit, Ask: run.programs.asker(plugin.Grader),
 	})
 	return l.asked, err
 }

@@ -50,6 +50,9 @@ type Job struct {
 // ErrNoInterpreter says that there is no Python to run code with, or not here.
 var ErrNoInterpreter = errors.New("no python3 on PATH")
 
+// ErrTogether says that the time for all tests was over before one had failed.
+var ErrTogether = errors.New("all tests together took too long")
+
 // The limits of one test.
 const (
 	maxMemory = 4 << 30
@@ -75,10 +78,14 @@ func Run(ctx context.Context, j Job) (failed string, err error) {
 	if err := os.WriteFile(filepath.Join(dir, "answer.py"), []byte(j.Code), 0o600); err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, j.All, errors.New("all tests together took too long"))
+	ctx, cancel := context.WithTimeoutCause(ctx, j.All, ErrTogether)
 	defer cancel()
 	for i, t := range j.Tests {
-		if why := j.play(ctx, python, dir, t); why != "" {
+		why := j.play(ctx, python, dir, t)
+		if errors.Is(context.Cause(ctx), ErrTogether) {
+			return "", ErrTogether
+		}
+		if why != "" {
 			return fmt.Sprintf("test %d of %d: %s", i+1, len(j.Tests), why), nil
 		}
 	}
