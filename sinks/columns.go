@@ -308,9 +308,9 @@ func cellColumns() []column[CellRow] {
 func metricColumns() []column[MetricRow] {
 	type m = MetricRow
 	return []column[m]{
-		word("level", "what the row is about: run or cell; target or model: the requests to one of several targets, or of one of several models, in a run or, where trial is null, over the trials of a cell",
+		word("level", "what the row is about: run or cell; target, model or request: the requests to one of several targets, of one of several models, or those that ask questions among other requests and those that do not, in a run or, where trial is null, over the trials of a cell",
 			func(m *m) *string { return &m.Level }),
-		word("part", "of a row about a target or a model: its address as in requests, or its name; of a server's figure (server_running and so on): its page of metrics",
+		word("part", "of a row about a target, a model or a kind of request: its address as in requests, its name, or question or other; of a server's figure (server_running and so on): its page of metrics",
 			func(m *m) *string { return &m.Part }),
 		word("span", "full or steady: the requests and the time that it is about",
 			func(m *m) *string { return &m.Window }),

@@ -7,9 +7,9 @@ import (
 	"aiperf.dev/aiperf/internal/record"
 )
 
-// Part is what the requests to one target, or of one model, amount to.
+// Part is what the requests to one target, of one model, or of one kind amount to.
 type Part struct {
-	Kind, Name string // target and its address, or model and its name
+	Kind, Name string // target and its address, model and its name, or request and Question or Other
 	Summaries  []Summary
 }
 
@@ -21,6 +21,16 @@ func (p *Part) Full(tag string) (Stat, bool) {
 	return p.Summaries[0].Get(tag)
 }
 
+// Headline is a metric of the steady window, or of the whole run where there is none.
+func (p *Part) Headline(tag string) (Stat, bool) {
+	if len(p.Summaries) > 1 {
+		if s, ok := p.Summaries[1].Get(tag); ok {
+			return s, true
+		}
+	}
+	return p.Full(tag)
+}
+
 // partKinds are what a run is split by.
 var partKinds = []struct {
 	name string
@@ -28,13 +38,28 @@ var partKinds = []struct {
 }{
 	{"target", func(r *record.Record) string { return r.URL }},
 	{"model", func(r *record.Record) string { return r.Model }},
+	{"request", asking},
+}
+
+// The parts of a run in which questions with known answers stand among other requests, and
+// have lengths of their own.
+const (
+	Question = "question"
+	Other    = "other"
+)
+
+func asking(r *record.Record) string {
+	if r.Item != "" {
+		return Question
+	}
+	return Other
 }
 
 // maxParts bounds how many parts of a kind are kept: each holds statistics of
 // its own.
 const maxParts = 64
 
-// Parts sums a run up target by target and model by model.
+// Parts sums a run up target by target and so on.
 type Parts struct {
 	opt    Options
 	unsent bool        // some arrivals went nowhere
@@ -49,10 +74,11 @@ type partition struct {
 	beyond bool // there are too many: none is kept
 }
 
-// NewParts splits by target and by model, where the run has several of them.
-func NewParts(opt Options, targets, models bool) *Parts {
+// NewParts splits by target and by model, where the run has several of them, and by whether
+// a request asks a question, where some do.
+func NewParts(opt Options, targets, models, questions bool) *Parts {
 	p := &Parts{opt: opt}
-	for _, on := range []bool{targets, models} {
+	for _, on := range []bool{targets, models, questions} {
 		p.kinds = append(p.kinds, partition{on: on, by: map[string]*Collector{}})
 	}
 	return p

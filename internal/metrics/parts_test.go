@@ -20,7 +20,7 @@ func TestParts(t *testing.T) {
 	unsent := record.New()
 	unsent.Status, unsent.Measured, unsent.InWindow = record.Unsent, true, true
 	p := metrics.NewParts(metrics.Options{Streaming: true, Tokens: true, Window: metrics.Window{End: 100 * msec}}, true,
-		true)
+		true, false)
 	for _, r := range []*record.Record{
 		sent(warmup(), "http://c", "w"), sent(second(), "http://b", "m"), sent(first(), "http://a", "m"),
 		sent(failure(), "http://b", "n"), &unsent,
@@ -69,7 +69,7 @@ func TestParts(t *testing.T) {
 func TestPartsFewAndMany(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ targets, parts, notes int }{{1, 0, 0}, {64, 64, 0}, {65, 0, 1}} {
-		p := metrics.NewParts(metrics.Options{Window: metrics.Window{End: 100 * msec}}, true, false)
+		p := metrics.NewParts(metrics.Options{Window: metrics.Window{End: 100 * msec}}, true, false, false)
 		for i := range c.targets {
 			r := first()
 			r.URL = fmt.Sprintf("http://host-%d", i)
@@ -78,5 +78,44 @@ func TestPartsFewAndMany(t *testing.T) {
 		if got := len(p.Parts()); got != c.parts || len(p.Notes()) != c.notes {
 			t.Errorf("%d targets: %d parts and notes %q, want %d and %d", c.targets, got, p.Notes(), c.parts, c.notes)
 		}
+	}
+}
+
+// Questions are told apart from the other requests, so that their lengths can be, too; all
+// requests together have the tokens of both.
+func TestPartsOfQuestions(t *testing.T) {
+	t.Parallel()
+	opt := metrics.Options{Tokens: true, Answers: true, Window: metrics.Window{End: 100 * msec}}
+	p, all := metrics.NewParts(opt, false, false, true), metrics.NewCollector(opt)
+	question := second()
+	question.Item, question.ISL, question.Answer = "q1", 90, record.Right
+	for _, r := range []*record.Record{first(), question, first()} {
+		p.Add(r)
+		all.Add(r)
+	}
+	parts := p.Parts()
+	if len(parts) != 2 || parts[0].Name != metrics.Other || parts[1].Name != metrics.Question || parts[0].Kind != "request" {
+		t.Fatalf("parts %+v", parts)
+	}
+	sum := func(tag string) (of float64) {
+		for i := range parts {
+			s, _ := parts[i].Full(tag)
+			of += s.Avg
+		}
+		return of
+	}
+	if s, _ := parts[1].Full("input_sequence_length"); s.Avg != 90 {
+		t.Errorf("input length of questions %v", s.Avg)
+	}
+	whole := all.Summaries()[0]
+	for _, tag := range []string{"request_throughput", "output_token_throughput", "input_token_throughput", "request_count"} {
+		if s, ok := whole.Get(tag); !ok || !near(s.Avg, sum(tag)) {
+			t.Errorf("%s: %v of all, %v of both parts", tag, s.Avg, sum(tag))
+		}
+	}
+	rate, _ := whole.Get("request_throughput")
+	osl, _ := whole.Get("output_sequence_length")
+	if tokens, _ := whole.Get("output_token_throughput"); !near(tokens.Avg, rate.Avg*osl.Avg) {
+		t.Errorf("%v tokens/s, %v requests/s of %v tokens", tokens.Avg, rate.Avg, osl.Avg)
 	}
 }

@@ -522,7 +522,26 @@ func (r *Report) lengths() string {
 		}
 		parts = append(parts, text+r.doubtfulMean(metrics.OutputSequenceLength))
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(parts, ", ") + r.withoutQuestions()
+}
+
+// withoutQuestions are the mean lengths of what asks no question, where some requests do:
+// these have lengths of their own.
+func (r *Report) withoutQuestions() string {
+	var lengths []string
+	for i := range r.Parts {
+		if p := &r.Parts[i]; p.Kind == "request" && p.Name == metrics.Other {
+			for _, of := range [][2]string{{metrics.InputSequenceLength, "in"}, {metrics.OutputSequenceLength, "out"}} {
+				if s, ok := p.Headline(of[0]); ok {
+					lengths = append(lengths, words.Grouped(s.Avg)+" "+of[1])
+				}
+			}
+		}
+	}
+	if len(lengths) == 0 {
+		return ""
+	}
+	return "; without the questions " + strings.Join(lengths, ", ")
 }
 
 // good is how the requests met the limits: of all that were attempted in the whole run,
