@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -67,6 +68,9 @@ func (r *runner) describe(m *measured, attempt int) *RunReport {
 	if a := m.Benchmark.Accuracy; a != nil && a.Shots != nil && !exam.TakesShots(a.Benchmark) {
 		rep.Warnings = append(rep.Warnings, fmt.Sprintf("accuracy.n_shots has no effect: %s has no examples", a.Benchmark))
 	}
+	if line := answersVary(&m.Benchmark); line != "" {
+		rep.Warnings = append(rep.Warnings, line)
+	}
 	if words := render.Literal(&m.Benchmark.Endpoint); len(words) > 0 {
 		rep.Warnings = append(rep.Warnings, "headers: "+strings.Join(words, ", ")+
 			" is sent unchanged, because it is not one of the placeholders "+placeholderNames())
@@ -85,6 +89,23 @@ func (r *runner) describe(m *measured, attempt int) *RunReport {
 	}
 	rep.Warnings = append(rep.Warnings, transportDoubts(&m.Benchmark.Endpoint, m.Transport.Stamps)...)
 	return rep
+}
+
+// answersVary says that a benchmark's answers are drawn anew in each run, "" where they are
+// asked to be the most likely ones. A body of the user's own may say so itself.
+func answersVary(b *schema.Benchmark) string {
+	if !b.Accuracy.Alone() || b.Endpoint.Template != nil || b.Endpoint.Plugin != "" {
+		return ""
+	}
+	said := b.Endpoint.Extra.Get("temperature")
+	t, err := strconv.ParseFloat(fmt.Sprint(said), 64)
+	switch {
+	case said == nil:
+		return "accuracy: no temperature is sent, so the server's own holds and answers may differ from run to run: --extra-inputs temperature:0"
+	case err == nil && t == 0:
+		return ""
+	}
+	return "accuracy: temperature is not 0, so answers differ from run to run: --extra-inputs temperature:0"
 }
 
 // transportDoubts are what the way to the server takes away from the results.
@@ -202,10 +223,12 @@ func (r *runner) theirs(m *measured, rep *RunReport) (*aiperf.Writer, error) {
 	return aiperf.NewWriter(p)
 }
 
-// partsOf splits the requests of a run that has several targets or models.
+// partsOf splits the requests of a run that has several targets or models, or questions
+// among other requests.
 func partsOf(run sweep.Run, rep *RunReport) *metrics.Parts {
 	b := run.Cell.Resolved.Benchmark
-	return metrics.NewParts(metricOptions(run, rep), len(b.Endpoint.URLs) > 1, len(b.Models.Items) > 1)
+	return metrics.NewParts(metricOptions(run, rep), len(b.Endpoint.URLs) > 1, len(b.Models.Items) > 1,
+		b.Accuracy.Mixed())
 }
 
 // censored leaves out what is endless: absent means that nothing bounds it.

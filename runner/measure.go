@@ -45,8 +45,8 @@ func (r *runner) measure(issue, hard context.Context, run sweep.Run) (_ *measure
 			return nil, err
 		}
 	}
-	for _, line := range open.Set.Doubts() {
-		if !slices.Contains(r.told, line) { // runs mostly share one set
+	for _, line := range append(slices.Clone(open.Set.Doubts()), answersVary(&open.Benchmark)) {
+		if line != "" && !slices.Contains(r.told, line) { // runs mostly share one set
 			r.told = append(r.told, line)
 			r.opt.say(line)
 		}

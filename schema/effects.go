@@ -121,7 +121,8 @@ var effects = []effect{
 	{in: "benchmark.server.after_run.*", settings: "action call command method headers body timeout"},
 	{in: "benchmark.server.between_cells.*", settings: "action call command method headers body timeout"},
 
-	{in: "benchmark.datasets.*", settings: "name type entries random_seed prompts"},
+	{in: "benchmark.datasets.*", settings: "name type prompts"},
+	{in: "benchmark.datasets.*", settings: "entries random_seed", needs: notQuestionsAlone},
 	{in: "benchmark.datasets.*", settings: "sampling", needs: unscheduled},
 	{
 		in: "benchmark.datasets.*", settings: "path records format dataset hf_subset filters hf_weka_dataset folder plugin",
@@ -399,6 +400,11 @@ func (cs *cells) ineffective(c *cell) (bad Errors) {
 			v.phase = &body.Phases[i]
 		}
 		v.name, v.object, v.value = r.name, object, value
+		if len(path) > 1 && path[1] == "datasets" {
+			if w := notQuestionsAlone.cell(&v); w != acts {
+				return w
+			}
+		}
 		return r.needs.cell(&v)
 	}
 	f.found = func(at spot, said *source.Node, w lack) {

@@ -287,7 +287,11 @@ var around = map[string]surroundings{
 		[]tree{{"benchmark.accuracy.benchmark": "gsm8k"}},
 	},
 	"a grader that asks it": {
-		tree{"benchmark.accuracy.benchmark": "gsm8k", "benchmark.accuracy.grader": "plugin", "benchmark.accuracy.plugin": "p"},
+		tree{"benchmark.accuracy.benchmark": "gsm8k", "benchmark.accuracy.mode": "mixed", "benchmark.accuracy.grader": "plugin", "benchmark.accuracy.plugin": "p"},
+		[]tree{{"benchmark.accuracy.benchmark": "gsm8k"}},
+	},
+	"requests other than questions with known answers": {
+		tree{"benchmark.accuracy.benchmark": "gsm8k", "benchmark.accuracy.mode": "mixed"},
 		[]tree{{"benchmark.accuracy.benchmark": "gsm8k"}},
 	},
 	"an MLflow server's address":                   {tree{"benchmark.mlflow.tracking_uri": "http://localhost:5000"}, []tree{{}}},

@@ -533,6 +533,9 @@ var (
 	filedMLflow = &need{name: "an MLflow server's address", cell: func(v *view) lack {
 		return unless(v.body.MLflow.TrackingURI != "", " without an MLflow server (--mlflow-tracking-uri)")
 	}}
+	notQuestionsAlone = &need{name: "requests other than questions with known answers", cell: func(v *view) lack {
+		return unless(!v.body.Accuracy.Alone(), " where the questions are the whole load (--accuracy-mode alone)")
+	}}
 	questionsAmong = &need{name: "questions among other requests", cell: func(v *view) lack {
 		return unless(v.body.Accuracy.Mixed(), " where the questions are the whole load (--accuracy-mode mixed)")
 	}}

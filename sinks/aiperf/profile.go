@@ -316,7 +316,18 @@ func summaryJSON(info *RunInfo, sum *metrics.Summary, errs []object) ([]byte, er
 	for _, s := range stats {
 		o = o.with(s.Tag, statJSON(s))
 	}
+	for _, tag := range rates() {
+		if s, ok := sum.Get(tag); ok && isFinite(s.Avg) {
+			o = o.with(tag, object{}.with("unit", s.Unit).with("avg", number(s.Avg)))
+		}
+	}
 	return indented(info.scores.members(o))
+}
+
+// rates are the shares and rates of answers to questions, of which AIPerf's file has counts
+// alone.
+func rates() []string {
+	return []string{metrics.Accuracy, metrics.NotJudgedShare, metrics.RightAnswerThroughput}
 }
 
 // rankOf orders the metrics before the run's own members; the others keep

@@ -46,7 +46,31 @@ func answersOf(c *decide.CellResult) string {
 	if why := reasons(decide.Unjudged(c.Runs())); why != "" {
 		text += ": " + why
 	}
-	return text
+	return text + rangeOf(c)
+}
+
+// muchUnjudged is a share of answers that were not judged which is too large to leave open
+// what they would have been.
+const muchUnjudged = 0.05
+
+// rangeOf says what the share of right answers is at least and at most where much could not
+// be judged: if all of that were wrong, or right.
+func rangeOf(c *decide.CellResult) string {
+	var right, judged, unjudged int
+	for _, o := range c.Runs() {
+		for _, q := range o.Answers {
+			right, judged = right+q.Right, judged+q.Judged
+			for _, n := range q.Unjudged {
+				unjudged += n
+			}
+		}
+	}
+	all := float64(judged + unjudged)
+	if judged == 0 || float64(unjudged) < muchUnjudged*all {
+		return ""
+	}
+	return fmt.Sprintf("; of all answers, %s to %s are right", words.Percent(float64(right)/all),
+		words.Percent(float64(right+unjudged)/all))
 }
 
 // sumOver adds a count up over the runs of a cell.
