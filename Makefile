@@ -5,7 +5,7 @@ BIN         := build/bin
 GOFUMPT     := $(BIN)/gofumpt@v0.12.0
 STATICCHECK := $(BIN)/staticcheck@v0.8.2
 
-.PHONY: all test unit lint cross race nvml bench sim graders outlets generate pictures venv clean
+.PHONY: all test unit lint cross race nvml bench sim graders accuracy outlets generate pictures venv clean
 
 all: test
 
@@ -81,14 +81,19 @@ sim:
 	go test -v -timeout 10h ./internal/diagnose/prove -run TestDrawnServers -plans $(PLANS)
 	internal/sim/quickstart.sh 20
 
-# graders compares ANSWERS answers of each kind, in forms that models give, with the
-# implementations that AIPerf's graders are made of (2000 take five minutes of a core).
+# graders compares ANSWERS answers of each kind, in forms that models give, with AIPerf's
+# graders and what they are made of (2000 take ten minutes of a core, most of them for code).
 # BBH=DIR compares all prompts of BIG-Bench Hard, made of a checkout of its authors'
 # repository, too.
 ANSWERS := 2000
 graders:
 	go test -v -timeout $(LIMIT) ./internal/grade -run TestAgainstReference -reference $$(internal/repo/venv.sh graders) -answers $(ANSWERS)
 	@if [ -n "$(BBH)" ]; then go test -v ./loadgen/dataset/exam -run TestBigBenchPrompts -bbh $(abspath $(BBH)); fi
+
+# accuracy carries AIPerf's accuracy runs out against the server that answers our own, and
+# compares its files with what is recorded of it (five minutes, most of them its packages).
+accuracy:
+	go test -v -count=1 -timeout $(LIMIT) ./cmd/aiperf -run 'AIPerfsAccuracyIsAsRecorded|AccuracyIsAIPerfs' -aiperf $$(internal/repo/venv.sh graders)
 
 # outlets compares tables with what real programs receive and serve: an MLflow server, an
 # OpenTelemetry collector and its messages in Python, Prometheus' client, and node exporter

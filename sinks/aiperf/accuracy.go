@@ -1,6 +1,7 @@
 package aiperf
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -96,7 +97,7 @@ func (w *Writer) answerLines(to *sinks.Artifact) (rows int64, err error) {
 			with("timestamp_ns", t0+a.At).with("task", a.Task).with("grader_name", a.Grader).
 			with("passed", a.Passed).with("unparsed", a.Unparsed).with("confidence", number(a.Confidence)).
 			with("expected", a.Expected).with("actual", a.Actual).with("explanation", a.Explanation).
-			with("model_output", a.Output)
+			with("model_output", cmp.Or(a.Output, a.Reasoning)) // what was graded
 		if a.Reasoning != "" {
 			o = o.with("model_thinking", a.Reasoning)
 		}

@@ -36,6 +36,9 @@ func Differences() []Difference {
 			out = append(out, Difference{Added, m.Tag, extra})
 		}
 	}
+	for _, tag := range rates() {
+		out = append(out, Difference{Added, tag, "in profile_export_aiperf.json, which in AIPerf has counts of right answers and no rate"})
+	}
 	return append(out, []Difference{
 		{Added, "adj_effective_latency", "AIPerf's documentation promises it"},
 		{Added, "usage_prompt_tokens", "AIPerf leaves the usage of embeddings out"},
@@ -50,7 +53,7 @@ func Differences() []Difference {
 		{Added, "cause", "what kind of failure it was to the client"},
 		{Added, "response_headers", "AIPerf leaves it out of failed requests"},
 
-		{Counted, "accuracy_export.jsonl", "answers alone: AIPerf grades a request that failed as an empty, wrong answer, and counts it in accuracy_results.csv and accuracy.overall"},
+		{Counted, "accuracy_export.jsonl", "answers alone: AIPerf grades a request that failed, or that came back without a text, as an empty, wrong answer, and counts it in accuracy_results.csv and accuracy.overall"},
 		{Absent, "replay_sched_lag_p50", lateness},
 		{Absent, "replay_sched_lag_p90", lateness},
 		{Absent, "replay_sched_lag_p99", lateness},
