@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +16,7 @@ import (
 )
 
 var (
-	reference = flag.String("reference", "", "a python3 with lighteval, latex2sympy2_extended and sympy: compare with them")
+	reference = flag.String("reference", "", "a python3 with AIPerf and what its graders are made of: compare with them")
 	answers   = flag.Int("answers", 2000, "how many answers of each kind are compared")
 )
 
@@ -173,6 +172,90 @@ func (m maker) number() string {
 		m.pick("", ".", " done", "\n", "!")
 }
 
+// exact is a truth and an answer that may differ in space, case or a sign.
+func (m maker) exact() (answer, truth string) {
+	truth = m.pick("A", "Yes", "(B)", "valid", "( [ ] )", "apple pear", "-12", "naïve ✓", " 7 ", "x\n#### 7", "\u00a0No\u2003")
+	other := m.pick(truth, truth, truth, "No", strings.ToLower(truth), truth+".", strings.ReplaceAll(truth, " ", ""), "")
+	return m.pick("", "", " ", "\n", "\t ", "\u00a0", "\u2003", "\ufeff", "\x00") + other + m.pick("", "", " ", "\n\n", "\r\n", "\u3000", "\x1f", "\u200b"), truth
+}
+
+// problem is one of code, with programs that solve it and others that seem to.
+type problem struct {
+	function string
+	tests    []string // pairs of input and output
+	programs []string
+}
+
+var problems = []problem{
+	{"", []string{"1 2", "3", "10 -20", "-10", "0 0", "0"}, []string{
+		"print(sum(map(int, input().split())))", "a, b = map(int, input().split())\nprint(a + b)",
+		"import sys\nprint(sum(int(x) for x in sys.stdin.read().split()))", "print(float(sum(map(int, input().split()))))",
+		"def main():\n    a, b = input().split()\n    print(int(a) + int(b))\nif __name__ == '__main__':\n    main()",
+		"print(3)", "a, b = input().split()\nprint(a + b)", "print(sum(map(int, input().split())), end='\\n\\n')",
+		"print('', sum(map(int, input().split())), '')", "print('sum:', sum(map(int, input().split())))",
+		"import sys\nline = sys.stdin.readline()\nprint(eval(line.replace(' ', '+')))", "print(", "raise ValueError('x')",
+		"print(sum(map(int, input().split()))); exit()", "x = list(map(int, input().split()))\nprint(x[0] + x[1]); print(x)",
+		"print('%.2e' % sum(map(int, input().split())))", "print(abs(sum(map(int, input().split()))))", "pass",
+		"print(reduce(operator.add, map(int, input().split())))", "from functools import reduce\nprint(reduce(lambda a, b: a + b, map(int, input().split())))",
+	}},
+	{"", []string{"3\n1\n2\n3", "2\n4\n6", "1\n5", "10"}, []string{
+		"for _ in range(int(input())):\n    print(2 * int(input()))", "n = int(input())\nprint('\\n'.join(str(2 * int(input())) for _ in range(n)))",
+		"import sys\nfor x in sys.stdin.read().split()[1:]:\n    print(int(x) * 2)", "import sys\nfor x in sys.stdin:\n    print(int(x) * 2)",
+		"n = int(input())\nfor i in range(n):\n    print(input())", "n = int(input())\nfor i in range(n):\n    print(2 * int(input()), end=' ')",
+		"n = int(input())\nfor i in range(n + 1):\n    print(2 * int(input()))", "import sys\nfor x in sys.stdin.readlines()[1:]:\n    print(float(x) * 2)",
+		"def f(k):\n    if k:\n        print(2 * int(input()))\n        f(k - 1)\nf(int(input()))", "n = int(input())\nprint([2 * int(input()) for _ in range(n)])",
+	}},
+	{"", []string{"3", "1.5", "4", "2"}, []string{
+		"print(int(input()) / 2)", "print('%.1f' % (int(input()) / 2))", "print(int(input()) // 2)", "print(int(input()) * 5 / 10)",
+		"from decimal import Decimal\nprint(Decimal(input()) / 2)", "from fractions import Fraction\nprint(Fraction(input()) / 2)", "print('1.50')",
+		"print('%.3f' % (int(input()) / 2))", "print('+' + str(int(input()) / 2))", "print(str(int(input()) / 2).replace('.', ','))",
+	}},
+	{"add", []string{"1\n2", "3", "-1\n1", "0"}, []string{
+		"class Solution:\n    def add(self, a, b):\n        return a + b", "def add(a, b):\n    return a + b", "add = lambda a, b: a + b",
+		"class Solution:\n    def add(self, a: int, b: int) -> int:\n        print('noise')\n        return a + b", "def add(a, b):\n    return float(a + b)",
+		"def add(a, b):\n    return str(a + b)", "def add(a, b):\n    return a - b", "def add(a, b):\n    pass", "def sum(a, b):\n    return a + b",
+		"class Solution:\n    def plus(self, a, b):\n        return a + b", "class Solution:\n    def __init__(self):\n        self.z = 0\n    def add(self, a, b):\n        return a + b + self.z",
+		"def add(a, b=5):\n    return a + b", "def add(a):\n    return a", "def add(a, b):\n    raise KeyError(a)", "def add(a, b):\n    return [a + b]",
+	}},
+	{"pairs", []string{"[1, 2]\n\"x\"", "[[1, \"x\"], [2, \"x\"]]", "[]\n\"\"", "[]"}, []string{
+		"def pairs(a, s):\n    return [[x, s] for x in a]", "def pairs(a, s):\n    return [(x, s) for x in a]", "def pairs(a, s):\n    return tuple([x, s] for x in a)",
+		"def pairs(a, s):\n    return ([x, s] for x in a)", "def pairs(a, s):\n    return list(map(lambda x: [float(x), s], a))", "def pairs(a, s):\n    return [[str(x), s] for x in a]",
+		"class Solution:\n    def pairs(self, a: List[int], s: str):\n        return [[x, s] for x in a]", "def pairs(a, s):\n    return [[x, s] for x in a][::-1]", "def pairs(a, s):\n    return {x: s for x in a}",
+	}},
+	{"even", []string{"2", "true", "3", "false"}, []string{
+		"def even(n):\n    return n % 2 == 0", "def even(n):\n    return int(n % 2 == 0)", "def even(n):\n    return 1.0 - n % 2", "def even(n):\n    return 'true' if n % 2 == 0 else 'false'",
+		"def even(n):\n    return not n & 1", "def even(n):\n    return n % 2", "def even(n):\n    return [] if n % 2 else [1]", "def even(n):\n    return None if n % 2 else True",
+	}},
+}
+
+// code is the tests of a problem, and an answer with a program, fenced in one of several
+// ways.
+func (m maker) code() (answer, truth string) {
+	p := problems[m.IntN(len(problems))]
+	var tests []map[string]string
+	for i := 0; i < len(p.tests); i += 2 {
+		tests = append(tests, map[string]string{"input": p.tests[i], "output": p.tests[i+1], "testtype": "stdin"})
+	}
+	shown := 1 + m.IntN(len(tests))
+	asText := func(v any) string {
+		b, _ := json.Marshal(v)
+		return string(b)
+	}
+	about := map[string]string{}
+	if p.function != "" {
+		about["func_name"] = p.function
+	}
+	truth = asText(map[string]string{
+		"starter_code": "", "public_test_cases": asText(tests[:shown]), "private_test_cases": asText(tests[shown:]), "metadata": asText(about),
+	})
+	const fence = "```"
+	code, other := m.pick(p.programs...), m.pick(p.programs...)
+	block := fence + m.pick("python", "python", "", "py", "Python 3") + "\n" + code + "\n" + fence
+	return m.pick("", "Here it is:\n", "First\n"+fence+"\n"+other+"\n"+fence+"\nno, better:\n", "`x` is ", "> ") +
+		m.pick(block, block, block, block, block, code, fence+"python\n"+code, block+"\n\nor\n"+fence+"python\n"+other+"\n"+fence) +
+		m.pick("", "", "\n", "\nDone.", " "), truth
+}
+
 // truth of a kind, and an answer to it.
 func (m maker) pair(grader string) (answer, truth string) {
 	i := m.IntN(len(forms()))
@@ -193,6 +276,10 @@ func (m maker) pair(grader string) (answer, truth string) {
 		return m.letter(), " " + m.pick("A", "B", "C", "D")
 	case "mmlu_pro":
 		return m.letter(), m.pick("A", "B", "E", "I", "J")
+	case "exact_match":
+		return m.exact()
+	case grade.Code:
+		return m.code()
 	}
 	return m.letter(), m.pick("A", "B", "C", "D")
 }
@@ -226,10 +313,10 @@ func meant(grader, answer, truth string) string {
 // ours fails.
 func TestAgainstReference(t *testing.T) {
 	if *reference == "" {
-		t.Skip("-reference names a python3 with lighteval, latex2sympy2_extended and sympy")
+		t.Skip("-reference names a python3 with AIPerf and what its graders are made of (make graders)")
 	}
 	for _, name := range grade.Names() {
-		if slices.Contains([]string{"code_execution", "exact_match", grade.Plugin}, name) {
+		if name == grade.Plugin {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -249,7 +336,7 @@ func TestAgainstReference(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := grade.Named(name, grade.Options{})
+			g, err := grade.Named(name, grade.Options{AllowCode: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,7 +6,7 @@
 #   internal/repo/venv.sh servers    build/venv-servers: inference servers by others
 #   internal/repo/venv.sh grpc       build/venv-grpc: another gRPC, with Triton's messages
 #   internal/repo/venv.sh outlets    build/venv-outlets: receivers and exporters of metrics by others
-#   internal/repo/venv.sh graders    build/venv-graders: what AIPerf's graders are made of
+#   internal/repo/venv.sh graders    build/venv-graders: all of AIPerf, and what its graders are made of
 #   internal/repo/venv.sh aiperf     build/venv-aiperf: AIPerf, as far as its models need
 #
 # Prints the path of its interpreter; nothing, with a word on stderr, on a
@@ -38,8 +38,8 @@ outlets)
 	;;
 graders) # of lighteval the modules that match, without what models need
 	dir=build/venv-graders
-	alone=--no-deps
-	packages="lighteval==0.13.0 latex2sympy2_extended==1.11.0 antlr4-python3-runtime==4.13.2 sympy==1.14.0 mpmath==1.3.0"
+	packages="aiperf==0.13.0 latex2sympy2_extended==1.11.0 antlr4-python3-runtime==4.13.2 sympy==1.14.0 mpmath==1.3.0"
+	bare="lighteval==0.13.0"
 	;;
 aiperf) # what its models import, and nothing of the rest that it would bring
 	dir=build/venv-aiperf
@@ -61,11 +61,16 @@ fi
 mkdir -p "$(dirname "$dir")"
 exec 9>"$dir.lock"
 if command -v flock >/dev/null 2>&1; then flock 9; fi
-if [ "$(cat "$mark" 2>/dev/null)" != "$packages" ]; then
+want=$packages${bare:+ $bare}
+if [ "$(cat "$mark" 2>/dev/null)" != "$want" ]; then
 	rm -rf "$dir"
 	python3 -m venv "$dir" >&2
 	# shellcheck disable=SC2086
 	"$dir/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: ${alone:-} $packages >&2
-	printf '%s' "$packages" >"$mark"
+	if [ -n "${bare:-}" ]; then
+		# shellcheck disable=SC2086
+		"$dir/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-deps $bare >&2
+	fi
+	printf '%s' "$want" >"$mark"
 fi
 printf '%s/bin/python\n' "$(cd "$dir" && pwd)"
