@@ -119,7 +119,8 @@ func TestBadQuestions(t *testing.T) {
 			}
 			p := aiperf(t, dir, append(args, c.args...)...)
 			p.wants(c.code)
-			if said := p.out.String() + p.err.String(); !regexp.MustCompile(`(?s)` + strings.ReplaceAll(c.want, " ", `\s+`)).MatchString(said) {
+			want := regexp.MustCompile(`(?s)` + strings.ReplaceAll(c.want, " ", `\s+`))
+			if said := p.out.String() + p.err.String(); !want.MatchString(said) {
 				t.Errorf("want %s in\n%s", c.want, said)
 			}
 			if c.code != 0 && strings.Count(p.err.String(), "\n") > 6 {

@@ -97,7 +97,8 @@ func TestAIPerfsAccuracyIsAsRecorded(t *testing.T) {
 			}
 			theirs := exec.Command(*peer, append([]string{"-m", "aiperf"}, append(o.words(server.URL, filepath.Join(dir, "words")), "--ui", "none",
 				"--request-count", strconv.Itoa(o.requests))...)...)
-			theirs.Dir, theirs.Env = dir, append(os.Environ(), "HF_HOME="+filepath.Join(dir, "hub"),
+			theirs.Dir = dir
+			theirs.Env = append(os.Environ(), "HF_HOME="+filepath.Join(dir, "hub"),
 				"AIPERF_SERVICE_REGISTRATION_TIMEOUT=180") // on a busy machine its services start late
 			if said, err := theirs.CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, said)
