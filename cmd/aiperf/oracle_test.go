@@ -95,8 +95,9 @@ func TestAIPerfsAccuracyIsAsRecorded(t *testing.T) {
 			if err := os.CopyFS(dir, os.DirFS((&oracle{name: "dataset"}).recorded(""))); err != nil {
 				t.Fatal(err)
 			}
-			theirs := exec.Command(*peer, append([]string{"-m", "aiperf"}, append(o.words(server.URL, filepath.Join(dir, "words")), "--ui", "none",
-				"--request-count", strconv.Itoa(o.requests))...)...)
+			args := append([]string{"-m", "aiperf"}, o.words(server.URL, filepath.Join(dir, "words"))...)
+			args = append(args, "--ui", "none", "--request-count", strconv.Itoa(o.requests))
+			theirs := exec.Command(*peer, args...)
 			theirs.Dir = dir
 			theirs.Env = append(os.Environ(), "HF_HOME="+filepath.Join(dir, "hub"),
 				"AIPERF_SERVICE_REGISTRATION_TIMEOUT=180") // on a busy machine its services start late
