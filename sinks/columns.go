@@ -27,6 +27,8 @@ func requestColumns() []column[requestRow] {
 		word("phase", "name of the phase that sent it", func(r *r) *string { return &r.Phase }),
 		ordinal("request_id", "number of the request in the experiment: by run, and in the order of sending, from 0; −1, −2, … for what was due and never sent",
 			Int64, func(r *r) *int64 { return &r.RequestID }).varying(),
+		ordinal("worker", "which of the run's workers sent it, from 0; 0 where one process sends all",
+			Int16, func(r *r) *int64 { return &r.Worker }),
 		word("session_id", "the conversation as it was played: unique in the run; null where nothing of it was tried, since its server was gone",
 			func(r *r) *string { return &r.SessionID }).naming(),
 		ordinal("session_num", "", Int64, func(r *r) *int64 { return &r.SessionNum }).onlyIn(journalOnly).varying(),

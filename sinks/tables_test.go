@@ -200,7 +200,7 @@ func TestTablesCarryTheFixedRecords(t *testing.T) {
 	want := map[string]string{ // by hand, from recordtest.Fixed()[0]
 		"experiment": "alpha", "cell": p.Cells[0].ID, "cell_index": "0", "axis_concurrency": "1", "axis_temperature": "0",
 		"axis_endpoint": "candidate", "axis_alpha_only": "true", "trial": "0", "run_id": p.Runs[0].ID, "phase": "profiling",
-		"request_id": "0", "session_id": "s-0", "conversation_id": "session_000003", "turn": "2", "model": "m/µ",
+		"request_id": "0", "session_id": "s-0", "conversation_id": "session_000003", "turn": "2", "worker": "3", "model": "m/µ",
 		"url": "http://127.0.0.1:8000/v1/chat/completions", "prompt_sha": "0011223344556677",
 		"intended_ns": "10001000000", "admitted_ns": "10001100000", "sent_ns": "10001250000", "first_byte_ns": "10020000000",
 		"first_token_ns": "10041250000", "last_token_ns": "10091250000", "end_ns": "10091900000",
@@ -215,7 +215,7 @@ func TestTablesCarryTheFixedRecords(t *testing.T) {
 		t.Errorf("first request (-want +got):\n%s", diff)
 	}
 	unset := map[string]string{ // recordtest.Fixed()[1]: nothing measured is null, not 0
-		"phase": "warmup", "request_id": "1", "turn": "0", "status": "client", "in_window": "false",
+		"phase": "warmup", "request_id": "1", "worker": "0", "turn": "0", "status": "client", "in_window": "false",
 		"steady": "false", "chunks": "0", "open_loop": "false", "connection_reused": "false", "resent": "false", "resent_read": "false",
 	}
 	for _, k := range []string{

@@ -35,6 +35,7 @@ const (
 type Record struct {
 	// dispatch ordinal of its worker, from 0, warmup first, as Share numbers it; below 0 for unsent ones
 	RequestID      int64
+	Worker         int64  // which of the run's workers sent it, from 0
 	Phase          string // name of the phase that sent it
 	Warmup         bool   // the phase is a warmup: outside the results
 	SessionID      string // one play of a conversation

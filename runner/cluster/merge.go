@@ -48,10 +48,11 @@ func (m *merger) add(b *batch) {
 	for q := p.early[p.next]; q != nil; q = p.early[p.next] {
 		delete(p.early, p.next)
 		p.next++
-		p.records = append(p.records, q.Records...)
 		for i := range q.Records {
+			q.Records[i].Worker = b.K
 			p.upTo = max(p.upTo, q.Records[i].End)
 		}
+		p.records = append(p.records, q.Records...)
 	}
 	m.emit(false)
 }

@@ -147,6 +147,11 @@ func TestEachCheckFlips(t *testing.T) {
 		{"backlog", []func(*world){open, every(func(i int, r *record.Record) { // each takes 20 ms longer than the one before
 			r.End, r.LastToken = r.End+int64(i)*20e6, r.LastToken+int64(i)*20e6
 		})}, Degraded, nil},
+		{"workers_alike", []func(*world){every(func(i int, r *record.Record) {
+			if r.Worker = int64(i % 3); r.Worker == 2 {
+				r.End, r.LastToken = r.End+40e6, r.LastToken+40e6
+			}
+		})}, Degraded, nil},
 		{"turnaround", []func(*world){every(func(i int, r *record.Record) { r.Intended -= 3e6 })}, Degraded, nil},
 		{"turnaround", []func(*world){every(func(i int, r *record.Record) { r.Intended -= 15e6 })}, Invalid, nil},
 		{"concurrency_held", []func(*world){func(w *world) { w.result.Phases[0].Gauge.HeldRatio = 0.95 }}, Degraded, nil},

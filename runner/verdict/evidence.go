@@ -94,6 +94,7 @@ type PhaseEvidence struct {
 	heldOpen, latency          float64 // sums over the successes, ms: end − last content, and latency
 	Backwards                  int64   // negative spans between stamps of one request
 	Errors                     Failures
+	byWorker                   [][]float64 // ms, latencies of successes
 }
 
 // maxLengths bounds how many lengths of vectors are told apart.
@@ -260,6 +261,9 @@ func (p *PhaseEvidence) lists() []*[]float64 {
 	for i := range p.ends {
 		out = append(out, &p.ends[i].low, &p.ends[i].high)
 	}
+	for i := range p.byWorker {
+		out = append(out, &p.byWorker[i])
+	}
 	return out
 }
 
@@ -298,6 +302,7 @@ func (p *PhaseEvidence) sample(r *record.Record) {
 	p.TTFT = appendFinite(p.TTFT, r.TTFT())
 	p.TTFTRunning = appendFinite(p.TTFTRunning, r.TTFT()-p.readLateBy(r))
 	p.Latency = appendFinite(p.Latency, r.Latency())
+	p.addWorker(r)
 	p.ITL = appendFinite(p.ITL, r.ITL())
 	p.TTFTIntended = appendFinite(p.TTFTIntended, r.TTFTFromIntended())
 	p.LatencyIntended = appendFinite(p.LatencyIntended, r.LatencyFromIntended())

@@ -42,6 +42,13 @@ var workloads = []Check{
 		Read:  perPhase(admissionWait),
 	},
 	{
+		ID: "workers_alike", Limits: "DEGRADED above 0.1, and above what chance explains",
+		Try:  "look at that worker's machine and its way to the server",
+		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Reads: "latencies by worker",
+		Doc:  "with several workers: by how much the median latency of one differs from that of all",
+		Read: perPhase(workersAlike),
+	},
+	{
 		ID: validity.Backlog, Limits: "DEGRADED above 0.095, and above what chance explains", Try: keepUpTry,
 		Kind: Workload, Unit: "ratio", Of: openLoops, Touches: overloaded,
 		Reads: "when requests were due and when they ended",

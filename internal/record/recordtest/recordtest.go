@@ -9,7 +9,7 @@ import "aiperf.dev/aiperf/internal/record"
 // both sides of zero.
 func Fixed() []record.Record {
 	full := record.Record{
-		RequestID: 0, Phase: "profiling", SessionID: "s-0", SessionNum: 3, ConversationID: "session_000003", Turn: 2,
+		RequestID: 0, Worker: 3, Phase: "profiling", SessionID: "s-0", SessionNum: 3, ConversationID: "session_000003", Turn: 2,
 		Model: "m/µ", URL: "http://127.0.0.1:8000/v1/chat/completions", PromptSHA: "0011223344556677",
 		XRequestID: "7442526b-6bc5-4224-8573-9d9a1e3e517c", XCorrelationID: "0f11a70f-cb5e-408b-b612-695f6f529135",
 		Intended: 1_000_000, Admitted: 1_100_000, Sent: 1_250_000, WriteEnd: 1_300_000, FirstByte: 20_000_000,

@@ -1,0 +1,66 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/words"
+)
+
+// mostWorkers bounds how many workers are told apart, and leastOfWorker is how many answers
+// say something about one.
+const (
+	mostWorkers   = 4096
+	leastOfWorker = 30
+)
+
+// addWorker notes how long an answer took that a worker got.
+func (p *PhaseEvidence) addWorker(r *record.Record) {
+	v := r.Latency()
+	if math.IsNaN(v) || r.Worker < 0 || r.Worker >= mostWorkers {
+		return
+	}
+	if n := int(r.Worker) + 1 - len(p.byWorker); n > 0 {
+		p.byWorker = append(p.byWorker, make([][]float64, n)...)
+	}
+	p.byWorker[r.Worker] = append(p.byWorker[r.Worker], v)
+}
+
+// workersAlike compares each worker's median latency with that of all. Workers play one
+// schedule in turns, so each has the same load before it and the same moments of the server.
+// What chance explains, by a sign test at 1 in 1,000 over all workers, counts as alike.
+func workersAlike(p *PhaseEvidence) (Reading, bool) {
+	if len(p.byWorker) < 2 {
+		return Reading{}, false
+	}
+	all := slices.Sorted(slices.Values(slices.Concat(p.byWorker...)))
+	middle := median(all)
+	chance := stats.NormalQuantile(1 - 0.0005/float64(len(p.byWorker)))
+	worst, off := 0, 0.0
+	for k, own := range p.byWorker {
+		if len(own) < leastOfWorker {
+			continue
+		}
+		below, _ := slices.BinarySearch(own, middle)
+		n := float64(len(own))
+		if d := median(own)/middle - 1; math.Abs(float64(below)-n/2) > chance*math.Sqrt(n)/2 && math.Abs(d) > math.Abs(off) {
+			worst, off = k, d
+		}
+	}
+	detail := fmt.Sprintf("%d workers have the same latency", len(p.byWorker))
+	if off != 0 {
+		than := "more"
+		if off < 0 {
+			than = "less"
+		}
+		detail = fmt.Sprintf("at worker %d of %d an answer takes %s %s than at all of them, at the median", worst+1,
+			len(p.byWorker), words.Percent(math.Abs(off)), than)
+	}
+	return Reading{
+		Value: math.Abs(off), Warn: 0.1, Fail: never, Detail: detail,
+		So: ": latencies are of that worker's place, too", Try: "look at that worker's machine and its way to the server",
+	}, true
+}

@@ -1,0 +1,52 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/seed"
+)
+
+// Workers that differ by chance alone are alike, and one that is slower by 15 % is named.
+func TestWorkersDifferByMoreThanChance(t *testing.T) {
+	t.Parallel()
+	const plans, workers, each = 500, 8, 150
+	alarms, found := 0, 0
+	for n := range plans {
+		rng := seed.Stream(int64(n), "workers")
+		var alike, slow PhaseEvidence
+		for range each {
+			for k := range int64(workers) {
+				ms := 50 * math.Exp(0.3*rng.NormFloat64())
+				r := record.New()
+				r.Status, r.Worker, r.Sent, r.LastToken = record.OK, k, 0, int64(ms*1e6)
+				r.FirstToken, r.End = r.LastToken/2, r.LastToken
+				alike.addWorker(&r)
+				if k == 5 {
+					r.LastToken, r.End = r.LastToken*115/100, r.End*115/100
+				}
+				slow.addWorker(&r)
+			}
+		}
+		for _, p := range []*PhaseEvidence{&alike, &slow} {
+			(&Evidence{Phases: []*PhaseEvidence{p}}).sortSamples()
+			got, ok := workersAlike(p)
+			if !ok {
+				t.Fatal("nothing is said of eight workers")
+			}
+			named := got.Detail[:min(len(got.Detail), len("at worker 6 of 8"))] == fmt.Sprintf("at worker %d of %d", 6, workers)
+			switch {
+			case p == &alike && got.Value > 0:
+				alarms++
+			case p == &slow && named && got.Value > got.Warn:
+				found++
+			}
+		}
+	}
+	t.Logf("alike: %d of %d named; 15 %% slower: %d of %d", alarms, plans, found, plans)
+	if alarms > 4 || found < plans*4/10 {
+		t.Errorf("alike: %d of %d named; 15 %% slower: %d of %d", alarms, plans, found, plans)
+	}
+}
