@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,12 +46,11 @@ type Coordinator struct {
 	processes []*Process // by worker
 	run       int
 
-	mu      sync.Mutex
-	tickets int64         // given so far
-	seats   []int64       // the ticket of each worker; 0: it has not joined, or is gone
-	all     chan struct{} // closed when every worker has joined
-	now     *carrying     // the run under way; nil between two
-	beats   []time.Time   // the last of each worker
+	mu    sync.Mutex
+	seats []string      // where each worker takes orders; "": it has not joined, or is gone
+	all   chan struct{} // closed when every worker has joined
+	now   *carrying     // the run under way; nil between two
+	beats []time.Time   // the last of each worker
 }
 
 // How long a coordinator waits.
@@ -67,7 +67,7 @@ func Open(ctx context.Context, o Options) (*Coordinator, error) {
 		return nil, err
 	}
 	c := &Coordinator{
-		o: o, bus: b, all: make(chan struct{}), beats: make([]time.Time, o.Workers), seats: make([]int64, o.Workers),
+		o: o, bus: b, all: make(chan struct{}), beats: make([]time.Time, o.Workers), seats: make([]string, o.Workers),
 		processes: make([]*Process, o.Workers),
 	}
 	if err := c.listen(ctx); err != nil {
@@ -110,13 +110,13 @@ func (c *Coordinator) leave(k int64) {
 	if c.missing() == 0 {
 		c.all = make(chan struct{})
 	}
-	c.seats[k] = 0
+	c.seats[k] = ""
 }
 
 // missing is how many workers have not joined.
 func (c *Coordinator) missing() (n int64) {
-	for _, ticket := range c.seats {
-		if ticket == 0 {
+	for _, orders := range c.seats {
+		if orders == "" {
 			n++
 		}
 	}
@@ -182,23 +182,24 @@ func (c *Coordinator) join(h hello) welcome {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
+	case !strings.HasPrefix(h.Orders, nats.InboxPrefix):
+		return welcome{Refused: "this worker does not say where it takes orders"}
 	case h.Version != c.o.Version:
 		return welcome{Refused: fmt.Sprintf("this worker is aiperf %s, the coordinator %s", h.Version, c.o.Version)}
 	case c.missing() == 0:
 		return welcome{Refused: fmt.Sprintf("all workers have joined already: %d", c.o.Workers)}
-	case h.K >= int64(c.o.Workers) || h.K >= 0 && c.seats[h.K] != 0:
+	case h.K >= int64(c.o.Workers) || h.K >= 0 && c.seats[h.K] != "":
 		return welcome{Refused: fmt.Sprintf("worker %d of %d has joined already, or there is none", h.K+1, c.o.Workers)}
 	}
 	k := h.K
 	if k < 0 {
-		k = int64(slices.Index(c.seats, 0))
+		k = int64(slices.Index(c.seats, ""))
 	}
-	c.tickets++
-	c.seats[k], c.beats[k] = c.tickets, time.Now()
+	c.seats[k], c.beats[k] = h.Orders, time.Now()
 	if c.missing() == 0 {
 		close(c.all)
 	}
-	return welcome{K: k, Ticket: c.tickets, Of: int64(c.o.Workers), Dir: c.bus.dir}
+	return welcome{K: k, Of: int64(c.o.Workers), Dir: c.bus.dir}
 }
 
 // current is the run under way, nil between two.
@@ -223,7 +224,7 @@ func (c *Coordinator) beat(m *nats.Msg) {
 		return
 	}
 	c.mu.Lock()
-	there := c.seats[b.K] == b.Ticket // else another has taken its place
+	there := c.seats[b.K] == b.Orders // else another has taken its place
 	if there {
 		c.beats[b.K] = time.Now()
 	}
@@ -249,7 +250,7 @@ func (c *Coordinator) silent() error {
 		return &lostError{int64(k), int64(c.o.Workers), why}
 	}
 	for k, at := range c.beats {
-		if quiet := time.Since(at); quiet > silence && c.seats[k] != 0 {
+		if quiet := time.Since(at); quiet > silence && c.seats[k] != "" {
 			return &lostError{int64(k), int64(c.o.Workers), "nothing was heard of it for " + quiet.Round(time.Second).String()}
 		}
 	}
@@ -311,7 +312,7 @@ func (c *Coordinator) Close() error {
 func (c *Coordinator) orders(k int64) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return subjectOf(c.seats[k])
+	return c.seats[k]
 }
 
 // carrying is the run under way.

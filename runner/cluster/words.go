@@ -15,7 +15,7 @@ import (
 	"aiperf.dev/aiperf/runner/onerun"
 )
 
-// Subjects. Those with a number are of one worker.
+// Subjects. The one with a number is of one worker. Each worker takes orders at an inbox of its own.
 const (
 	subjectJoin   = "aiperf.join"   // hello → welcome
 	subjectClock  = "aiperf.clock"  // empty → ns of the coordinator's clock
@@ -24,31 +24,28 @@ const (
 	subjectBeat   = "aiperf.beat"   // beat
 	subjectDone   = "aiperf.done"   // done → empty
 	streamName    = "records"
-	subjectOrders = "aiperf.orders.%d"  // order → answer
 	subjectStop   = "aiperf.stop"       // stop, to all
 	subjectRecord = "aiperf.records.%d" // batch, kept until it is acknowledged
 )
 
 // hello is what a worker says of itself. K is the number that it wants, below 0 for any.
+// Orders is where it takes them, and of this worker alone: one that takes the place of
+// another that is gone has another one.
 type hello struct {
+	Orders  string `json:"orders"`
 	K       int64  `json:"k"`
 	Version string `json:"version"`
 	Host    string `json:"host"`
 	PID     int    `json:"pid"`
 }
 
-// welcome is its number, or why it is not wanted. Ticket is of this worker alone: one that
-// takes the place of another that is gone has another ticket.
+// welcome is its number, or why it is not wanted.
 type welcome struct {
 	K       int64  `json:"k"`
-	Ticket  int64  `json:"ticket"`
 	Of      int64  `json:"of"`
 	Dir     string `json:"dir,omitempty"` // where its files may lie: the coordinator removes it
 	Refused string `json:"refused,omitempty"`
 }
-
-// subjectOf is where the worker with a ticket takes orders.
-func subjectOf(ticket int64) string { return fmt.Sprintf(subjectOrders, ticket) }
 
 // order tells one worker what to do: to prepare a run, to carry out the one that is
 // prepared, or to quit.
@@ -95,7 +92,7 @@ type block struct {
 // beat says that a worker is there, and where it is.
 type beat struct {
 	K      int64            `json:"k"`
-	Ticket int64            `json:"ticket"`
+	Orders string           `json:"orders"`
 	Run    int              `json:"run"`
 	Live   loadgen.Snapshot `json:"-"`
 	Gob    []byte           `json:"live,omitempty"` // Live: it has NaN, which JSON has not

@@ -35,8 +35,14 @@ func Join(ctx context.Context, url, token, version string, k int64) error {
 	}
 	defer conn.Close()
 	host, _ := os.Hostname()
-	w := &worker{conn: conn, js: js, loader: onerun.NewLoader(), quit: cancel}
-	w.me, err = ask[welcome](conn, subjectJoin, hello{k, version, host, os.Getpid()}, starting)
+	w := &worker{conn: conn, js: js, loader: onerun.NewLoader(), quit: cancel, inbox: nats.NewInbox()}
+	orders, stops := make(chan *nats.Msg, 16), make(chan *nats.Msg, 16)
+	_, takes := conn.ChanSubscribe(w.inbox, orders)
+	_, ends := conn.ChanSubscribe(subjectStop, stops)
+	if err := errors.Join(takes, ends, conn.FlushTimeout(starting)); err != nil { // who has joined may be ordered
+		return err
+	}
+	w.me, err = ask[welcome](conn, subjectJoin, hello{w.inbox, k, version, host, os.Getpid()}, starting)
 	if err != nil {
 		return err
 	}
@@ -47,14 +53,6 @@ func Join(ctx context.Context, url, token, version string, k int64) error {
 		return err
 	}
 	defer os.RemoveAll(w.dir)
-	orders := make(chan *nats.Msg, 16)
-	if _, err := conn.ChanSubscribe(subjectOf(w.me.Ticket), orders); err != nil {
-		return err
-	}
-	stops := make(chan *nats.Msg, 16)
-	if _, err := conn.ChanSubscribe(subjectStop, stops); err != nil {
-		return err
-	}
 	return w.work(ctx, orders, stops)
 }
 
@@ -63,6 +61,7 @@ type worker struct {
 	conn   *nats.Conn
 	js     jetstream.JetStream
 	me     welcome
+	inbox  string // of orders
 	dir    string
 	loader *onerun.Loader
 	quit   func()
@@ -72,6 +71,7 @@ type worker struct {
 
 	mu    sync.Mutex
 	stops [2]func() // issue and hard of the run under way
+	told  stop      // the last that came
 	live  loadgen.Snapshot
 }
 
@@ -94,12 +94,15 @@ func (w *worker) work(ctx context.Context, orders, stops chan *nats.Msg) error {
 				w.mu.Lock()
 				live := w.live
 				w.mu.Unlock()
-				b := beat{K: w.me.K, Ticket: w.me.Ticket, Run: int(w.run.Load()), Gob: encode(live)}
+				b := beat{K: w.me.K, Orders: w.inbox, Run: int(w.run.Load()), Gob: encode(live)}
 				_ = w.conn.Publish(subjectBeat, packed(b))
 			case m := <-stops:
 				var s stop
-				if json.Unmarshal(m.Data, &s) == nil && s.Run == int(w.run.Load()) {
-					w.end(s.Hard)
+				if json.Unmarshal(m.Data, &s) == nil {
+					w.mu.Lock()
+					w.told = s
+					w.mu.Unlock()
+					w.obeyStop(int(w.run.Load()))
 				}
 			}
 		}
@@ -119,6 +122,16 @@ func (w *worker) work(ctx context.Context, orders, stops chan *nats.Msg) error {
 			}
 			w.obey(ctx, m, &o)
 		}
+	}
+}
+
+// obeyStop ends a run if it is the one that was told to end, also before it had begun here.
+func (w *worker) obeyStop(run int) {
+	w.mu.Lock()
+	told := w.told
+	w.mu.Unlock()
+	if told.Run == run {
+		w.end(told.Hard)
 	}
 }
 
@@ -170,6 +183,7 @@ func (w *worker) drive(ctx context.Context, run int) done {
 	w.mu.Lock()
 	w.stops = [2]func(){stopIssue, stopHard}
 	w.mu.Unlock()
+	w.obeyStop(run)
 	defer func() {
 		w.mu.Lock()
 		w.stops, w.live = [2]func(){}, loadgen.Snapshot{}
