@@ -46,7 +46,10 @@ func workersAlike(p *PhaseEvidence) (Reading, bool) {
 		}
 		below, _ := slices.BinarySearch(own, middle)
 		n := float64(len(own))
-		if d := median(own)/middle - 1; math.Abs(float64(below)-n/2) > chance*math.Sqrt(n)/2 && math.Abs(d) > math.Abs(off) {
+		if math.Abs(float64(below)-n/2) <= chance*math.Sqrt(n)/2 {
+			continue
+		}
+		if d := median(own)/middle - 1; math.Abs(d) > math.Abs(off) {
 			worst, off = k, d
 		}
 	}
