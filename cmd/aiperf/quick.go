@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/atomicfile"
@@ -524,6 +526,18 @@ func refusedAt(res *runner.Result, cell int) string {
 	return said
 }
 
+// within is a sentence behind a colon: its first word is small, unless it is an abbreviation.
+func within(sentence string) string {
+	first, size := utf8.DecodeRuneInString(sentence)
+	if size == 0 {
+		return ""
+	}
+	if next, _ := utf8.DecodeRuneInString(sentence[size:]); unicode.IsUpper(next) {
+		return sentence
+	}
+	return string(unicode.ToLower(first)) + sentence[size:]
+}
+
 // limitAt is what limits the server at the smallest load that is too much, or else at the
 // largest that was measured.
 func limitAt(res *runner.Result) string {
@@ -541,7 +555,10 @@ func limitAt(res *runner.Result) string {
 		}
 		i := slices.IndexFunc(d.Cells, func(x diagnose.Result) bool { return x.Index == c.Index })
 		if c.Load() == at && i >= 0 {
-			return fmt.Sprintf("%s%s: %s", head, words.Count(int64(at), "user"), d.Cells[i].Sentence)
+			if !d.Cells[i].Limits() {
+				head = "At "
+			}
+			return fmt.Sprintf("%s%s: %s", head, words.Count(int64(at), "user"), within(d.Cells[i].Sentence))
 		}
 	}
 	return ""

@@ -6,7 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/nearby"
+	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/runner/verdict"
+	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
 )
 
 // The first server of the machine is taken with its first model that is only a name: one
@@ -51,6 +56,37 @@ func TestQuickFindsAServer(t *testing.T) {
 	} {
 		if got, err := budget(text); got != want || (err == nil) != (want > 0) {
 			t.Errorf("--budget %s: %s, %v", text, got, err)
+		}
+	}
+}
+
+// A server that refuses requests beyond some rate is called so; one that fails otherwise is not.
+func TestALimitOnTheRateIsNamed(t *testing.T) {
+	t.Parallel()
+	of := func(errors ...verdict.ErrorCount) *runner.Result {
+		run := sweep.Run{ID: "one", Cell: &sweep.Cell{Index: 3}}
+		rate := metrics.Blank(metrics.RequestThroughput, "requests/sec")
+		rate.Scalar, rate.Avg = true, 58.4
+		o := decide.Outcome{Run: run, OK: 130, Failed: 70, Summaries: []metrics.Summary{{Stats: []metrics.Stat{rate}}}}
+		return &runner.Result{
+			Outcomes: []decide.Outcome{o}, Reports: map[string]*runner.RunReport{"one": {Errors: errors}},
+		}
+	}
+	refused := verdict.ErrorCount{Kind: "rate_limited", HTTP: 429, Count: 60}
+	broken := verdict.ErrorCount{Kind: "http_500", HTTP: 500, Count: 10}
+	want := "the server limits the rate of requests: it refused 60 of 200 with 429, too many requests, and answered 58.4 a second"
+	if got := refusedAt(of(refused, broken), 3); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	refused.Count, broken.Count = 5, 65
+	if got := refusedAt(of(refused, broken), 3) + refusedAt(of(refused), 2) + refusedAt(of(), 3); got != "" {
+		t.Errorf("%q", got)
+	}
+	for sentence, want := range map[string]string{
+		"The KV cache is full.": "the KV cache is full.", "GPU memory is full.": "GPU memory is full.", "": "",
+	} {
+		if got := within(sentence); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -67,6 +67,9 @@ type Result struct {
 	cell *facts
 }
 
+// Limits reports whether the finding is what limits the server.
+func (r *Result) Limits() bool { return r.rule.limited }
+
 // Clue is a fact that speaks for a finding or against it. Value is nil where the fact is
 // not known.
 type Clue struct {

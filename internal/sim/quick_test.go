@@ -36,6 +36,7 @@ func TestQuick(t *testing.T) {
 	}{
 		{name: "twelve slots", words: "ttft=100ms&itl=10ms&workers=12", limit: 12, where: []string{"time_to_first_token < 101"}, budget: time.Minute, says: "demo at mock: serves 12 users at once; 13 are too many."},
 		{name: "two slots", words: "ttft=40ms&itl=5ms&workers=2", limit: 2, where: []string{"time_to_first_token < 41"}, budget: time.Minute, says: "serves 2 users at once; 3 are too many."},
+		{name: "forty slots", words: "ttft=100ms&itl=10ms&workers=40&cv=0.05", limit: 40, where: []string{"time_to_first_token < 130"}, budget: 2 * time.Minute, says: "at once"},
 		{name: "slow, without a limit", words: "ttft=200ms&itl=20ms", limit: 512, budget: 30 * time.Second, says: "serves at least 512 users at once: more were not tried."},
 		{name: "too slow at once", words: "ttft=400ms&itl=5ms", where: []string{"time_to_first_token < 300"}, budget: time.Minute, says: "does not serve a single user within the limits."},
 	} {
@@ -90,6 +91,10 @@ func TestQuick(t *testing.T) {
 				}
 			}
 			rowsAgree(t, r, what)
+			said := strings.Join(strings.Fields(b.String()), " ")
+			if res.Search.Holds != nil && !atTheAnswer.MatchString(said) || !strings.Contains(said, " requests in all, each with ") {
+				t.Errorf("no p99, no errors or no count of requests:\n%s", b.String())
+			}
 			random = 11
 			again := carry(chosen.Text).Search
 			if !holds(again) { // both hold the limit: they overlap
@@ -138,6 +143,9 @@ func TestQuickRepeated(t *testing.T) {
 		t.Error("the same prompts are not said to come again")
 	}
 }
+
+// atTheAnswer are the p99 of the latency that limits, and the errors, at the load of the answer.
+var atTheAnswer = regexp.MustCompile(`\(medians; (TTFT|ITL) p99 [0-9.,]+ m?s(, uncertain)?\);.*; no errors in [0-9,]+ requests\.`)
 
 // row is a load in the table of a search: its number, requests per second and their mean in ms.
 var row = regexp.MustCompile(`(?m)^ +([0-9]+) +[0-9]+ +\S+ +\S+ to \S+ +[0-9,]+ +([0-9.,]+) +([0-9.,]+) +[a-z]+$`)

@@ -193,6 +193,34 @@ func TestTrustFollowsFromThePlan(t *testing.T) {
 	}
 }
 
+// Who follows the hint of a short run is not told another number: on servers that are steady, one
+// run of so many requests makes every percentile of the table certain.
+func TestTheHintIsFollowedOnce(t *testing.T) {
+	t.Parallel()
+	advised := regexp.MustCompile(`--request-count ([0-9]+) for a certain p99`)
+	for _, server := range []string{"ttft=40ms&itl=5ms&cv=0.2", "step=5ms&batch=8&prefill=0.05ms&cv=0.2"} {
+		for seed := range 4 {
+			screen := func(requests string) string {
+				o, err := Run(fmt.Sprintf(strings.Replace(single, "ttft=40ms&itl=5ms&cv=0.8", fmt.Sprintf("%s&seed=%d", server, seed), 1),
+					"{name: default, type: synthetic, entries: 64, prompts: {isl: 64, osl: {mean: 16, stddev: 4}}}",
+					"type: concurrency, concurrency: 8, requests: "+requests), scratch(t))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return o.screen(t, 200)
+			}
+			first := screen([]string{"24", "60", "120", "300"}[seed])
+			hint := advised.FindStringSubmatch(first)
+			if hint == nil {
+				t.Fatalf("%s, seed %d: no hint in\n%s", server, seed, first)
+			}
+			if s := screen(hint[1]); !strings.Contains(s, ", enough for p50, p90 and p99") {
+				t.Errorf("%s, seed %d: --request-count %s was advised, and then\n%s", server, seed, hint[1], s)
+			}
+		}
+	}
+}
+
 // The counts on the screen of a run are of the same requests, and add up.
 func TestCountsOfGoodputAddUp(t *testing.T) {
 	t.Parallel()

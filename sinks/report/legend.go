@@ -145,7 +145,11 @@ func (m *marks) indicative(longer func(requests float64) (flag, value, takes str
 		return ""
 	}
 	q := percentileOf[m.small[len(m.small)-1]]
-	flag, value, takes := longer(decide.RequestsFor(q, m.least.worth, m.least.sent))
+	need, ok := m.least.need(q)
+	if !ok {
+		return words.And(m.small) + " uncertain: try " + m.least.unsteady()
+	}
+	flag, value, takes := longer(need)
 	try := "--" + flag + " " + value
 	if takes != "" {
 		try += ", " + takes
@@ -182,6 +186,23 @@ func (r *Report) longer(requests float64) (flag, value, takes string) {
 		all = slowest * float64(len(r.Results.Cells)*r.Plan.Trials)
 	}
 	return flag, value, "about " + words.Span(time.Duration(all*1e9)) + " in all"
+}
+
+// mostAsked is how many times the requests that independent ones take a person is told to send.
+// Where it would be more, the server or the machine changed over the run: a longer run would
+// show more of that.
+const mostAsked = 20
+
+// need is how many requests make quantile q certain; false where more would not.
+func (s sample) need(q float64) (requests float64, ok bool) {
+	requests = decide.RequestsFor(q, s.worth, s.sent)
+	return requests, requests <= mostAsked*decide.RequestsFor(q, 0, 0)
+}
+
+// unsteady says what to do where more requests would not help.
+func (s sample) unsteady() string {
+	return fmt.Sprintf("a quieter machine, or look for what changes over the run: %s of %s requests rises and falls so slowly that they say as much as %.0f independent ones",
+		s.metric, words.Grouped(s.n), max(1, math.Floor(s.worth)))
 }
 
 // alike says why so many requests are asked for: consecutive ones are similar, so that n of

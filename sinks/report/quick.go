@@ -203,8 +203,12 @@ func (r *Report) quickSure() string {
 	switch {
 	case a.Holds == nil && a.Fails == nil:
 		sure = "no load is certain"
+	case a.Sure && (a.Holds == nil || a.Fails == nil):
+		sure += ", seen twice"
 	case a.Sure:
 		sure += ", each end seen twice"
+	case a.Holds == nil || a.Fails == nil:
+		sure += ", seen only once"
 	default:
 		sure += ", one end seen only once"
 	}

@@ -327,7 +327,10 @@ func (c Comparison) few(all bool) string {
 	}
 	r := c.Rows[i]
 	of := sample{metrics.Series(r.Key.Tag, ""), r.Count, r.Effective, max(r.Count, r.Sent)}
-	need := decide.RequestsFor(percentileOf[r.Key.Stat], of.worth, of.sent)
+	need, ok := of.need(percentileOf[r.Key.Stat])
+	if !ok {
+		return shortName(r) + " is uncertain: try " + of.unsteady()
+	}
 	return fmt.Sprintf("%s is uncertain, of %.0f requests a trial: --request-count %.0f%s%s", shortName(r), r.Count,
 		need, c.takes(need), of.alike(percentileOf[r.Key.Stat]))
 }

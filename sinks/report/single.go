@@ -148,7 +148,10 @@ func (r *Report) certainty() (said, try string) {
 		metrics.Series(latency.Tag, ""), float64(latency.Count), latency.NEff,
 		max(float64(latency.Count), float64(r.Requests.In(record.WasSent))),
 	}
-	need := decide.RequestsFor(0.99, of.worth, of.sent)
+	need, ok := of.need(0.99)
+	if !ok {
+		return said, of.unsteady()
+	}
 	span := ""
 	if timed {
 		span = words.Span(time.Duration(need / float64(n) * d.Avg * 1e9))

@@ -51,9 +51,9 @@ const room = 1.25
 
 // mostAlike is the upper end of the correlation time that a run of n requests shows as tau. Its
 // relative standard deviation is √(2(2m+1)/n) (Madras and Sokal, J. Stat. Phys. 50, 1988) for m
-// lags; a correlation time of tau is found from about as many. Two of them are added: a short
+// lags; a correlation time of tau is found from about as many. One and a half of them are added: a short
 // run of a slow queue looks uncorrelated.
-func mostAlike(tau, n float64) float64 { return tau * (1 + 2*math.Sqrt(2*(2*tau+1)/n)) }
+func mostAlike(tau, n float64) float64 { return tau * (1 + 1.5*math.Sqrt(2*(2*tau+1)/n)) }
 
 // RoundRequests is a number of requests to advise: the next round one.
 func RoundRequests(need float64) float64 {
