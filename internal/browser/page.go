@@ -262,3 +262,10 @@ func (p *Page) Picture(c Clip) ([]byte, error) {
 	}, &got)
 	return got.Data, err
 }
+
+// Paper is the page as it is printed, a PDF of A4.
+func (p *Page) Paper() ([]byte, error) {
+	var got struct{ Data []byte }
+	err := p.ask("Page.printToPDF", object{"paperWidth": 8.27, "paperHeight": 11.69}, &got)
+	return got.Data, err
+}

@@ -87,6 +87,14 @@ func ShownChange(r decide.Row) (point, low, high float64, unit string) {
 	return r.Change, low, high, " %"
 }
 
+// ShownValues are both sides of a row: "20.2 → 16.2 ms"; "" where one of them has no value.
+func ShownValues(r decide.Row) string {
+	if math.IsNaN(r.Base) || math.IsNaN(r.Candidate) || r.NoRuns() {
+		return ""
+	}
+	return value(r, r.Base) + " → " + valueUnit(r, r.Candidate)
+}
+
 // InMargin is the margin of a row: "5 %", of a share "1 point".
 func InMargin(r decide.Row) string { return sized(r, r.Margin) }
 

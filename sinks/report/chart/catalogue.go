@@ -39,14 +39,13 @@ func Catalogue() []Row {
 		{changeID, "Change between two systems", "Did it get better or worse, and by more than noise?", false, paired, change},
 		{"trials", "Trials beside their interval", "Can I believe the ±?", false, evenly, trials},
 		{
-			"lengths", "Lengths: asked, sent, got",
-			"Was this the workload I meant? Means, and the middle 90 % of the requests", false, evenly, lengths,
+			lengthsID, "Lengths: asked, sent, got", "Was this the workload I meant?", false, evenly, lengths,
 		},
 		{"cost", "Cost against speed", "What does a token cost?", false, lined, cost},
 		{"anatomy", "Anatomy of a TTFT", "Where does the time of a TTFT go?", false, evenly, anatomy},
 		{
 			"ecdf", "Distribution of latencies",
-			"How long are the tails, and are there two kinds of requests? The share of requests that took at most so long", false, evenly, ecdf,
+			"How long are the tails, and are there two kinds of requests? The share of requests that took at most so long", false, apart, ecdf,
 		},
 		{
 			"timeline", "Requests by slot", "Where does it stall, and which request waits for which?", true, nil,
@@ -54,15 +53,19 @@ func Catalogue() []Row {
 		},
 		{"heatmap", "Latency over time", "Is there drift, a warmup, a periodic stall?", true, nil, heatmap},
 		{"strips", "The run over time", "Was it steady, and did the client keep up?", true, nil, strips},
-		{"telemetry", "Server and hardware over time", "Why?", true, nil, telemetry},
+		{
+			"telemetry", "Server and hardware over time", "What did the server and the machines do meanwhile?", true, nil,
+			telemetry,
+		},
 	}
 }
 
 // Telling is the first chart that can be drawn of those that answer most: whether
 // something changed, where the limit is that was searched for, whether answers stay right,
 // how much load can be promised, when it gets slow, how long the tails are. Nil where none
-// can.
-func Telling(d *Data) *draw.Chart {
+// can. Of a long list of changes it has the first metrics; all reports whether that is the
+// whole chart.
+func Telling(d *Data) (c *draw.Chart, all bool) {
 	order := []string{changeID, "search", "answers", "good-share", "latency-vs-load", "ecdf"}
 	if len(d.Cells) == 1 { // its figures stand beside the picture
 		order = []string{"ecdf", "good-share"}
@@ -73,10 +76,33 @@ func Telling(d *Data) *draw.Chart {
 			continue // TestCatalogue: each is there
 		}
 		if c := r.Build(d, nil); c.Missing == "" {
-			return c
+			return c, !shortened(c)
 		}
 	}
-	return nil
+	return nil, true
+}
+
+// slideRows is how many rows of changes a picture of its own has room for.
+const slideRows = 24
+
+// shortened cuts a long list of changes behind the last metric that has room, the first in
+// any case, and reports whether it did.
+func shortened(c *draw.Chart) bool {
+	rows := c.Panels[0].Rows
+	if len(rows) <= slideRows {
+		return false
+	}
+	end := 0
+	for i := range rows {
+		if rows[i].Heading && i > 0 && (i <= slideRows || end == 0) {
+			end = i
+		}
+	}
+	if end == 0 { // one metric
+		return false
+	}
+	c.Panels[0].Rows = rows[:end]
+	return true
 }
 
 // Find is the row of a chart; the error lists those there are.
@@ -101,7 +127,9 @@ func (r Row) Build(d *Data, c *Cell) *draw.Chart {
 	out := &draw.Chart{ID: r.ID, Title: r.Title, Question: r.Question}
 	if r.Cellwise {
 		out.ID = fmt.Sprintf("%s-%d", r.ID, c.Index)
-		out.Title += ": " + d.Label(c)
+		if all > 1 {
+			out.Title += ": " + d.Label(c)
+		}
 	}
 	if out.Panels, out.Missing = r.build(d, c); !r.Cellwise && d.AllFailed() {
 		out.Missing = "every request failed"
@@ -189,17 +217,34 @@ func (r Row) All(d *Data) []*draw.Chart {
 }
 
 const (
-	// overviewMost is how many cells one picture tells apart, generously.
-	overviewMost = 200
+	// pairsMost is how many cells a list of changes compares, generously.
+	pairsMost = 200
+	// overviewMost is how many cells stand beside each other in one picture, each with its name.
+	overviewMost = 96
 	// linesMost is how many lines one picture bears: four colours, solid and dashed.
 	linesMost = 8
 )
 
 // evenly is d with cells spread over all of them, for pictures that show one
-// beside the other.
+// beside the other: whole groups of neighbours, whose common name has room below them.
 func evenly(d *Data) *Data {
 	d = d.inGroups()
+	if len(d.Cells) <= overviewMost {
+		return d
+	}
+	if len(d.Axes) > 1 {
+		d = d.with(together(some(d.groups(d.Axes[len(d.Axes)-1]), linesMost)))
+	}
 	return d.with(some(d.Cells, overviewMost))
+}
+
+// apart is d with the workloads and loads that colours and dashes of distributions tell apart.
+func apart(d *Data) *Data {
+	var cells []*Cell
+	for _, g := range some(d.groups(d.Load()), coloursMost) {
+		cells = append(cells, some(g.cells, dashesMost)...)
+	}
+	return d.with(cells)
 }
 
 // inGroups is d with cells beside each other that differ in the last axis alone.
@@ -223,12 +268,12 @@ func lined(d *Data) *Data {
 // paired is d with whole sets of cells that differ in the system alone.
 func paired(d *Data) *Data {
 	i := slices.IndexFunc(d.Axes, func(a string) bool { return sweep.AxisNamed(a).System })
-	if i < 0 || len(d.Cells) <= overviewMost {
+	if i < 0 || len(d.Cells) <= pairsMost {
 		return d
 	}
 	sets := d.groups(d.Axes[i])
 	each := (len(d.Cells) + len(sets) - 1) / len(sets)
-	return d.with(together(some(sets, max(overviewMost/each, 1))))
+	return d.with(together(some(sets, max(pairsMost/each, 1))))
 }
 
 // with is d with some of its cells, in their order.
@@ -264,8 +309,11 @@ func some[T any](list []T, n int) []T {
 
 // levels are the intervals of a chart: those of changes are the ones that decided.
 func (d *Data) levels(chart string) string {
-	if chart == changeID && d.Levels != "" {
+	switch {
+	case chart == changeID && d.Levels != "":
 		return d.Levels
+	case chart == lengthsID:
+		return "the middle 90 % of the requests"
 	}
 	return "95 % intervals"
 }
@@ -300,7 +348,7 @@ func (d *Data) footer(c *Cell, has shown, bars string) string {
 	if d.Requests.Note != "" {
 		parts = append(parts, d.Requests.Note)
 	}
-	if trials > 1 && c == nil && has.interval {
+	if c == nil && has.interval {
 		parts = append(parts, "bars: "+bars)
 	}
 	if has.hollow {

@@ -102,17 +102,19 @@ type Change struct {
 	Differs          bool   // of a decided one: the interval that tells the two apart is without 0
 	Hollow           bool
 	Instead          string // what is said of a change without a value
+	Values           string // what it is between: "20.2 → 16.2 ms"
 	Title            string
 }
 
 // forest lists changes against a baseline by their metric, in the order of the list: a
 // sign with its interval beside the line of no change.
 func forest(list []Change, baseline string) draw.Panel {
-	p := draw.Panel{X: draw.Axis{Label: "change (%)"}, Marks: []draw.Mark{{Vertical: true}}}
+	p := draw.Panel{X: draw.Axis{Label: "change (" + unitOf(list) + ")"}, Marks: []draw.Mark{{Vertical: true}}}
 	if baseline != "" {
 		p.X.Label += " from " + words.Clip(baseline, 40)
 	}
-	margin, once := 0.0, onceEach(list)
+	var margins []string
+	once := onceEach(list)
 	for i, c := range list {
 		name := c.Name
 		switch {
@@ -127,18 +129,43 @@ func forest(list []Change, baseline string) draw.Panel {
 			}
 			p.Rows = append(p.Rows, draw.Row{Name: c.Metric, Said: said, Heading: true})
 		}
-		margin = max(margin, c.Margin)
+		if m := c.margin(); c.Margin > 0 && !slices.Contains(margins, m) {
+			margins = append(margins, m)
+		}
 		p.Rows = append(p.Rows, draw.Row{
 			Name: name, Said: c.said(), Value: 100 * c.Value, Low: 100 * c.Low, High: 100 * c.High, Ink: c.Ink(),
-			Hollow: c.Hollow,
-			Title:  strings.TrimPrefix(c.Name+": ", ": ") + c.Metric + " " + c.said() + c.Title,
+			Hollow: c.Hollow, Margin: 100 * c.Margin,
+			Title: strings.TrimPrefix(c.Name+": ", ": ") + c.Metric + " " + c.said() + c.Title,
 		})
 	}
-	if margin > 0 {
-		p.Marks = append(p.Marks, draw.Mark{Vertical: true, At: -100 * margin, To: 100 * margin})
-		p.X.Label += fmt.Sprintf(", grey: within %.2g %%", 100*margin)
+	if len(margins) > 0 {
+		p.X.Notes = append(p.X.Notes, "grey: within "+strings.Join(margins, " or "))
 	}
 	return p
+}
+
+// unitOf is what the changes of a list are in.
+func unitOf(list []Change) string {
+	points := func(c Change) bool { return c.Points }
+	switch n := slices.IndexFunc(list, points); {
+	case n < 0:
+		return "%"
+	case slices.ContainsFunc(list, func(c Change) bool { return !c.Points }):
+		return "%, of shares points"
+	}
+	return "points"
+}
+
+// margin is that of a change in words.
+func (c *Change) margin() string {
+	text := fmt.Sprintf("%.2g", 100*c.Margin)
+	switch {
+	case !c.Points:
+		return text + " %"
+	case text == "1":
+		return text + " point"
+	}
+	return text + " points"
 }
 
 // onceEach reports whether each metric has one row, so that none needs a heading.
@@ -156,13 +183,19 @@ func (c *Change) said() string {
 	if math.IsNaN(c.Value) {
 		return c.Instead
 	}
-	text := Percent(c.Value)
-	if c.Points {
-		text = strings.Replace(text, " %", " points", 1)
-	}
+	text := c.Size()
 	if !math.IsNaN(c.Low) && Percent(c.Low) != Percent(c.High) {
 		text += fmt.Sprintf(" [%s, %s]", strings.TrimSuffix(Percent(c.Low), " %"),
 			strings.TrimSuffix(Percent(c.High), " %"))
+	}
+	return text
+}
+
+// Size is the change with its unit: of a share it is in points.
+func (c *Change) Size() string {
+	text := Percent(c.Value)
+	if c.Points {
+		text = strings.Replace(text, " %", " points", 1)
 	}
 	return text
 }

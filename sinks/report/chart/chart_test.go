@@ -99,7 +99,7 @@ func TestCatalogue(t *testing.T) {
 	d := demo()
 	missing := map[string]string{
 		"cost": "no price", "telemetry": "no telemetry", "heatmap": "36 good requests",
-		"search": "no search", "answers": "no questions",
+		"search": "no search", "answers": "no questions", "strips": "40 requests in a run: 160 are",
 	}
 	ids := map[string]bool{}
 	for _, r := range Catalogue() {
@@ -203,7 +203,7 @@ func TestLargeMatrix(t *testing.T) {
 		"throughput-vs-load": {8, "64 of 1,600 cells, evenly spread"},
 		"latency-vs-load":    {16, "64 of 1,600 cells, evenly spread"}, // p50 and the tail
 		"change":             {0, "200 of 1,600 cells, evenly spread"},
-		"trials":             {2, "200 of 1,600 cells, evenly spread"},
+		"trials":             {2, "64 of 1,600 cells, evenly spread"}, // each with a name that has room
 	} {
 		r, err := Find(id)
 		if err != nil {
@@ -221,6 +221,9 @@ func TestLargeMatrix(t *testing.T) {
 		if doc := string(draw.SVG(c, draw.Usual, draw.Light)); strings.Contains(doc, `height="-`) {
 			t.Errorf("%s: no room is left for the panels", id)
 		}
+	}
+	if n := len(apart(d).Cells); n != 12 { // four colours, three dashes
+		t.Errorf("distributions of %d cells", n)
 	}
 }
 
@@ -454,7 +457,7 @@ func TestCostByHand(t *testing.T) {
 	}
 	d.Expense = Expense{Watts: 200}
 	if c := r.Build(d, nil); len(c.Panels) != 1 || c.Panels[0].Y.Label != "joules per token" ||
-		!strings.HasSuffix(c.Panels[0].X.Label, ", at 200 W") {
+		!slices.Equal(c.Panels[0].X.Notes, []string{"at 200 W", "numbers: concurrency"}) {
 		t.Errorf("power alone: %+v", c.Panels)
 	}
 }
@@ -509,7 +512,7 @@ func TestCostOfMeasuredPower(t *testing.T) {
 	}
 	c := r.Build(d, nil)
 	if c.Missing != "" || len(c.Panels) != 1 || c.Panels[0].Y.Label != "joules per token" ||
-		!strings.HasSuffix(c.Panels[0].X.Label, ", power as the GPUs measured it") {
+		c.Panels[0].X.Notes[0] != "power as the GPUs measured it" {
 		t.Fatalf("missing %q, %+v", c.Missing, c.Panels)
 	}
 	if q := c.Panels[0].Series[0].Points[0]; q.Y != 2 || q.Low != 1.6 || q.High != 2.5 {
@@ -520,7 +523,7 @@ func TestCostOfMeasuredPower(t *testing.T) {
 		t.Errorf("%d panels of a price and a measured power", len(c.Panels))
 	}
 	d.Expense = Expense{Watts: 200}
-	if c := r.Build(d, nil); len(c.Panels) != 1 || !strings.HasSuffix(c.Panels[0].X.Label, ", at 200 W") {
+	if c := r.Build(d, nil); len(c.Panels) != 1 || c.Panels[0].X.Notes[0] != "at 200 W" {
 		t.Errorf("a power that is given: %+v", c.Panels)
 	}
 }
@@ -658,14 +661,115 @@ func TestNames(t *testing.T) {
 // can be logarithmic.
 func TestZerosInADistribution(t *testing.T) {
 	t.Parallel()
-	got := positive(steps([]float64{0, 0, 1, 50}))
+	got := begun(steps([]float64{0, 0, 1, 50}))
 	want := []draw.Point{draw.At(1, 50, ""), draw.At(1, 75, ""), draw.At(50, 100, "")}
 	for i, q := range got {
 		if len(got) != len(want) || q.X != want[i].X || q.Y != want[i].Y {
 			t.Fatalf("%v, want %v", got, want)
 		}
 	}
-	if all := positive(steps([]float64{0, 0})); len(all) != 3 {
+	if all := begun(steps([]float64{0, 0})); len(all) != 3 {
 		t.Errorf("of nothing but zeros %v is left", all)
+	}
+}
+
+// A few requests that are far faster than all others do not stretch the axis; as many as a
+// twentieth are a kind of their own, and are drawn.
+func TestFastestFewOfADistribution(t *testing.T) {
+	t.Parallel()
+	for few, want := range map[int]float64{0: 10, 1: 10, 5: 0.001} {
+		var values []float64
+		for i := range 100 {
+			values = append(values, 10+float64(i)/10)
+		}
+		for i := range few {
+			values[i] = 0.001
+		}
+		got := begun(steps(values))
+		if math.Abs(got[0].X-want) > 0.2 || got[len(got)-1].Y != 100 {
+			t.Errorf("%d of 100: the axis begins at %v, want %v", few, got[0].X, want)
+		}
+	}
+}
+
+// Where one user gets the same speed everywhere nothing is drawn against it.
+func TestOneSpeedIsNotDrawn(t *testing.T) {
+	t.Parallel()
+	row, err := Find("pareto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := demo()
+	if c := row.Build(d, nil); c.Missing != "" {
+		t.Errorf("speeds from 84 to 99: %s", c.Missing)
+	}
+	for i, c := range d.Cells {
+		c.stats[key{"full", "output_token_throughput_per_user", "p50"}] = Stat{Value: 100 + 0.9*float64(i)}
+	}
+	if c := row.Build(d, nil); !strings.HasPrefix(c.Missing, "one user gets the same speed in every cell, within 5 %") {
+		t.Errorf("speeds from 100 to 104.5: %q", c.Missing)
+	}
+}
+
+// The bars of the chart of lengths are of requests, and its caption says so; the anatomy of
+// one cell is a bar that lies.
+func TestBarsOfRequests(t *testing.T) {
+	t.Parallel()
+	d := demo()
+	row, err := Find("lengths")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := row.Build(d, nil); !strings.Contains(c.Footer, "bars: the middle 90 % of the requests") {
+		t.Error(c.Footer)
+	}
+	if row, err = Find("anatomy"); err != nil {
+		t.Fatal(err)
+	}
+	d.Cells = d.Cells[:1]
+	c := row.Build(d, nil)
+	if c.Missing != "" || !c.Panels[0].Y.Names || c.Panels[0].X.Label != "mean part of TTFT (ms)" {
+		t.Fatalf("%q %+v", c.Missing, c.Panels)
+	}
+	long := 0.0
+	for _, s := range c.Panels[0].Series {
+		long += s.Rects[0].X1 - s.Rects[0].X0
+	}
+	whole := func(r *Requests, i int) float64 { return r.TTFT[i] + r.Lateness[i] }
+	if mean := d.Requests.mean(d.Cells[0], whole); math.Abs(long-mean) > 1e-9 {
+		t.Errorf("the bar is %v long, want %v", long, mean)
+	}
+}
+
+// Each change has its own margin in grey, and changes of shares are in points.
+func TestMarginsOfTheForest(t *testing.T) {
+	t.Parallel()
+	p := forest([]Change{
+		{Metric: "TTFT p50", Value: .1, Low: .05, High: .15, Margin: .05},
+		{Metric: "TTFT p99", Value: .1, Low: .05, High: .15, Margin: .15},
+		{Metric: "errors %", Value: .02, Low: .01, High: .03, Margin: .01, Points: true},
+	}, "a")
+	for i, want := range []float64{5, 15, 1} {
+		if got := p.Rows[i].Margin; math.Abs(got-want) > 1e-9 {
+			t.Errorf("row %d: the margin is %v, want %v", i, got, want)
+		}
+	}
+	if want := "change (%, of shares points) from a"; p.X.Label != want ||
+		!slices.Equal(p.X.Notes, []string{"grey: within 5 % or 15 % or 1 point"}) {
+		t.Errorf("%q %q, want %q", p.X.Label, p.X.Notes, want)
+	}
+}
+
+// A slide has room for the first metrics of a long list of changes, and the page draws the
+// whole list below.
+func TestSlideOfManyChanges(t *testing.T) {
+	t.Parallel()
+	c, all := Telling(demo())
+	if c == nil || c.ID != changeID || !all || len(c.Panels[0].Rows) != 12 {
+		t.Fatalf("%+v, all %v", c, all)
+	}
+	c, all = Telling(large(1)) // eight pairs, three metrics
+	if all || len(c.Panels[0].Rows) != 18 || c.Panels[0].Rows[9].Name != "TTFT p50" {
+		t.Errorf("%d rows, all %v", len(c.Panels[0].Rows), all)
 	}
 }

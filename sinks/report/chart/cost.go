@@ -3,7 +3,7 @@ package chart
 import (
 	"fmt"
 	"math"
-	"strings"
+	"slices"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
@@ -64,13 +64,12 @@ func cost(d *Data, _ *Cell) ([]draw.Panel, string) {
 func (d *Data) expensePanel(tag string, of func(had float64) float64, label, given string) draw.Panel {
 	speed := metrics.OutputTokenThroughputPerUser
 	bySpeed := d.Has(speed, "p50")
-	p := draw.Panel{X: speedAxis, Y: draw.Axis{Label: label, Zero: true, Wide: true}}
-	p.X.Label += ", " + given
+	p := draw.Panel{X: d.speedAxis(), Y: draw.Axis{Label: label, Zero: true, Wide: true}}
 	beside := d.nominal()
 	if !bySpeed {
 		p.X = beside.axis
-		p.X.Label = strings.TrimPrefix(p.X.Label+", "+given, ", ")
 	}
+	p.X.Notes = slices.Insert(p.X.Notes, 0, given)
 	for i, g := range d.groups(d.Load()) {
 		s := draw.Series{Name: g.name, Ink: draw.Nth(i), Dash: i / 4, Shape: i, Line: bySpeed && len(g.cells) > 1}
 		for _, c := range g.cells {

@@ -37,9 +37,9 @@ func ecdf(d *Data, _ *Cell) ([]draw.Panel, string) {
 			X: draw.Axis{Label: m.label, Wide: true, Least: 0.2},
 			Y: draw.Axis{Label: "requests (%)", Zero: true},
 		}
-		groups := some(d.groups(d.Load()), coloursMost)
+		groups := d.groups(d.Load())
 		for i, g := range groups {
-			for k, c := range some(g.cells, dashesMost) {
+			for k, c := range g.cells {
 				values := d.Requests.values(c, m.of(d.Requests))
 				ended += len(values)
 				if len(values) < distributed {
@@ -47,7 +47,7 @@ func ecdf(d *Data, _ *Cell) ([]draw.Panel, string) {
 				}
 				p.Series = append(p.Series, draw.Series{
 					Name: d.Label(c), Silent: true, With: i + 1, Ink: draw.Nth(i),
-					Dash: k, Line: true, Bare: true, Points: positive(steps(values)),
+					Dash: k, Line: true, Bare: true, Points: begun(steps(values)),
 				})
 			}
 		}
@@ -79,7 +79,7 @@ func (d *Data) keys(groups []group) (out []draw.Series) {
 	if len(groups) == 1 {
 		ink = draw.Nth(0)
 	}
-	for k, c := range some(groups[0].cells, dashesMost) {
+	for k, c := range groups[0].cells {
 		out = append(out, draw.Series{
 			Name: Spoken(load) + " " + valueOf(c, load), Ink: ink, Dash: k, Line: true,
 			Bare: true,
@@ -116,10 +116,19 @@ func steps(values []float64) []draw.Point {
 	return out
 }
 
-// positive begins a line above 0, which has no place on a logarithmic axis, at the share of
-// what is 0; a line that has nothing else stays.
-func positive(pts []draw.Point) []draw.Point {
+// fastestFew is the share of requests, in percent, that would stretch an axis by themselves.
+const fastestFew = 2
+
+// begun begins a line above 0, which has no place on a logarithmic axis, and where it is not
+// for the fastest few alone that the axis would begin: at the share of what lies before. A
+// line that has nothing else stays.
+func begun(pts []draw.Point) []draw.Point {
 	i := slices.IndexFunc(pts, func(p draw.Point) bool { return p.X > 0 })
+	if usual := slices.IndexFunc(pts, func(p draw.Point) bool { return p.Y > fastestFew }); usual >= 0 {
+		for i >= 0 && i < usual && pts[i].X < pts[usual].X/2 {
+			i++
+		}
+	}
 	if i <= 0 {
 		return pts
 	}
@@ -127,6 +136,9 @@ func positive(pts []draw.Point) []draw.Point {
 	pts[0].X = pts[1].X
 	return pts
 }
+
+// lengthsID is the chart whose bars are of requests, not of trials.
+const lengthsID = "lengths"
 
 // lengths is chart 12: what was asked for, what was sent and what came.
 func lengths(d *Data, _ *Cell) ([]draw.Panel, string) {

@@ -300,8 +300,30 @@ func latency(d *Data, _ *Cell) ([]draw.Panel, string) {
 	return out, ""
 }
 
-// speedAxis is the axis of what one user sees. It does not begin at 0, where no system is.
-var speedAxis = draw.Axis{Label: "output tokens/s per user (p50)", Wide: true, Least: 0.25}
+// speedAxis is the axis of what one user sees, of points with their loads beside them. It
+// does not begin at 0, where no system is.
+func (d *Data) speedAxis() draw.Axis {
+	a := draw.Axis{Label: "output tokens/s per user (p50)", Wide: true, Least: 0.25}
+	if load := d.Load(); load != "" {
+		a.Notes = append(a.Notes, "numbers: "+Spoken(load))
+	}
+	return a
+}
+
+// sameSpeed is by how much, of the highest, speeds may differ that are one.
+const sameSpeed = 0.05
+
+// oneSpeed reports whether one user gets the same speed in every cell: all points against it
+// would stand above each other.
+func (d *Data) oneSpeed() bool {
+	low, high := math.Inf(1), 0.0
+	for _, c := range d.Cells {
+		if s := d.Get(c, metrics.OutputTokenThroughputPerUser, "p50"); s.known() {
+			low, high = min(low, s.Value), max(high, s.Value)
+		}
+	}
+	return high > 0 && high-low <= sameSpeed*high
+}
 
 // pareto is chart 1.
 func pareto(d *Data, _ *Cell) ([]draw.Panel, string) {
@@ -313,10 +335,10 @@ func pareto(d *Data, _ *Cell) ([]draw.Panel, string) {
 	if len(d.Cells) < 2 {
 		return nil, "one cell only: sweep a load, such as --concurrency 1,4,16"
 	}
-	p := draw.Panel{X: speedAxis, Y: draw.Axis{Label: label, Zero: true, Wide: true}}
-	if load := d.Load(); load != "" {
-		p.X.Label += ", numbers: " + Spoken(load)
+	if d.oneSpeed() {
+		return nil, fmt.Sprintf("one user gets the same speed in every cell, within %.0f %%: throughput against load shows the rest", 100*sameSpeed)
 	}
+	p := draw.Panel{X: d.speedAxis(), Y: draw.Axis{Label: label, Zero: true, Wide: true}}
 	front := draw.Series{Name: "on the Pareto front", Ink: draw.Text, Line: true, Dash: draw.Dotted, Bare: true}
 	for i, g := range d.groups(d.Load()) {
 		s := draw.Series{Name: g.name, Ink: draw.Nth(i), Dash: i / 4, Shape: i, Line: len(g.cells) > 1}

@@ -191,9 +191,9 @@ func heatmap(d *Data, c *Cell) ([]draw.Panel, string) {
 // there are any, failures, slice by slice.
 func strips(d *Data, c *Cell) ([]draw.Panel, string) {
 	ids := d.firstTrial(c)
-	if len(ids) < sliceRequests {
+	if least := slicesFewest * sliceRequests; len(ids) < least {
 		return nil, fmt.Sprintf("%s in a run: %d are shown over time (--request-count)",
-			words.Count(len(ids), "request"), sliceRequests)
+			words.Count(len(ids), "request"), least)
 	}
 	r := d.Requests
 	s := newSlicer(r, ids)

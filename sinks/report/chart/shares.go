@@ -210,7 +210,12 @@ func anatomy(d *Data, _ *Cell) ([]draw.Panel, string) {
 		},
 		{"network and server, not told apart", draw.S3, rest, "", true},
 	}
-	p := draw.Panel{X: d.nominal().axis, Y: draw.Axis{Label: "mean part of TTFT (ms)", Zero: true}}
+	value := draw.Axis{Label: "mean part of TTFT (ms)", Zero: true}
+	p := draw.Panel{X: d.nominal().axis, Y: value}
+	lying := len(d.Cells) == 1 // one bar lies: upright it would be a tower in an empty picture
+	if lying {
+		p.X, p.Y = value, draw.Axis{Names: true, Ticks: []draw.Tick{{Label: "TTFT"}}}
+	}
 	stacked := map[*Cell]float64{}
 	for _, part := range parts {
 		s := draw.Series{Name: part.name, Ink: part.ink}
@@ -224,10 +229,14 @@ func anatomy(d *Data, _ *Cell) ([]draw.Panel, string) {
 			if !(m > 0) {
 				continue
 			}
-			s.Rects = append(s.Rects, draw.Rect{
+			bar := draw.Rect{
 				X0: float64(x) - 0.35, X1: float64(x) + 0.35, Y0: stacked[c], Y1: stacked[c] + m,
 				Title: fmt.Sprintf("%s: %s %s ms", d.Label(c), part.name, words.Number(m)),
-			})
+			}
+			if lying {
+				bar.X0, bar.X1, bar.Y0, bar.Y1 = bar.Y0, bar.Y1, bar.X0, bar.X1
+			}
+			s.Rects = append(s.Rects, bar)
 			stacked[c] += m
 		}
 		if len(s.Rects) > 0 {
@@ -237,7 +246,7 @@ func anatomy(d *Data, _ *Cell) ([]draw.Panel, string) {
 	switch {
 	case len(p.Series) == 0:
 		return nil, "no time to first token: answers were not streamed (--streaming)"
-	case !toldApart(p.Series):
+	case !toldApart(p.Series, lying):
 		return nil, "nothing tells the parts of a TTFT apart: the answers carry no queue and no prefill time of each request, and the client added less than 2 %; server_* metrics have the means where the server exports them"
 	}
 	return []draw.Panel{p}, ""
@@ -264,13 +273,17 @@ func (d *Data) told(c *Cell) map[string]float64 {
 }
 
 // toldApart reports whether a second part of some bar can be seen well.
-func toldApart(parts []draw.Series) bool {
+func toldApart(parts []draw.Series, lying bool) bool {
 	const least = 0.02
 	whole, most := map[float64]float64{}, map[float64]float64{}
 	for _, s := range parts {
 		for _, r := range s.Rects {
-			whole[r.X0] += r.Y1 - r.Y0
-			most[r.X0] = max(most[r.X0], r.Y1-r.Y0)
+			at, long := r.X0, r.Y1-r.Y0
+			if lying {
+				at, long = r.Y0, r.X1-r.X0
+			}
+			whole[at] += long
+			most[at] = max(most[at], long)
 		}
 	}
 	for x, all := range whole {

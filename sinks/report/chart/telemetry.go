@@ -3,6 +3,7 @@ package chart
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"math"
@@ -29,6 +30,7 @@ func telemetry(d *Data, c *Cell) ([]draw.Panel, string) {
 		return nil, err.Error()
 	}
 	shown, held, end := map[strip]map[string][]draw.Point{}, map[string]float64{}, 0.0
+	samples := map[strip]map[string]int{}
 	for i := range t.N {
 		if text(t, "cell", i) != c.ID || number(t, "trial", i) > 0 || text(t, "kind", i) != "gauge" {
 			continue
@@ -38,7 +40,7 @@ func telemetry(d *Data, c *Cell) ([]draw.Panel, string) {
 			continue
 		}
 		if shown[s] == nil {
-			shown[s] = map[string][]draw.Point{}
+			shown[s], samples[s] = map[string][]draw.Point{}, map[string]int{}
 		}
 		at, v, name := number(t, "t_ns", i)/1e9, number(t, "value", i), text(t, "source", i)
 		end = max(end, at)
@@ -52,8 +54,15 @@ func telemetry(d *Data, c *Cell) ([]draw.Panel, string) {
 		delete(held, key)
 		if !math.IsNaN(v) {
 			pts, held[key] = append(pts, draw.At(at, v, "")), v
+			samples[s][name]++
 		}
 		shown[s][name] = pts
+	}
+	maps.DeleteFunc(shown, func(s strip, _ map[string][]draw.Point) bool {
+		return slices.Max(slices.Collect(maps.Values(samples[s]))) < samplesFewest
+	})
+	if len(samples) > 0 && len(shown) == 0 {
+		return nil, fmt.Sprintf("fewer than %d samples of this cell: a longer run has more", samplesFewest)
 	}
 	var out []draw.Panel
 	order := slices.SortedFunc(maps.Keys(shown),
@@ -78,6 +87,9 @@ func telemetry(d *Data, c *Cell) ([]draw.Panel, string) {
 	out[len(out)-1].X.Label = "time since the experiment began (s)"
 	return out, ""
 }
+
+// samplesFewest make a line over time.
+const samplesFewest = 3
 
 // stripsMost is how many strips stand below each other: what servers say of running,
 // waiting and the cache, power and use of GPUs, this machine.

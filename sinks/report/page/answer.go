@@ -22,6 +22,9 @@ func Answers(d *chart.Data, said []string) (answer []string, scope string) {
 	}
 	scope += fmt.Sprintf(" · %s · %s window", words.Count(d.Requests.Total, "request"), d.Window)
 	answer = answers(d, said)
+	if len(d.Compared) > 1 && len(answer) == 1 && answer[0] == noneBest(d) { // the comparison has said it
+		answer = nil
+	}
 	return slices.Concat(d.Compared, answer, slowestCell(d), knees(d)), scope
 }
 
@@ -136,20 +139,28 @@ func figuresOf(d *chart.Data, c *chart.Cell) string {
 	return said + " at a median " + words.And(medians)
 }
 
+// manyRequests make a median certain unless their latencies follow from each other.
+const manyRequests = 200
+
 // relied lists the percentiles of a single run that can be relied on, as its screen does;
 // "" for anything else, where intervals say so.
 func relied(d *chart.Data) string {
 	if _, most := trialsOf(d); most != 1 || len(d.Cells) != 1 || !d.Has(metrics.RequestLatency, "p50") {
 		return ""
 	}
-	enough, _ := report.Enough(func(stat string) bool {
+	certain := func(stat string) bool {
 		return !slices.ContainsFunc([]string{
 			metrics.TimeToFirstToken, metrics.InterTokenLatency,
 			metrics.RequestLatency,
 		}, func(tag string) bool {
 			return d.Get(d.Cells[0], tag, stat).Unsupported
 		})
-	})
+	}
+	if d.Requests.Total >= manyRequests && !certain("p50") {
+		return fmt.Sprintf("No percentile is certain: how long one of the %s took depends on those before it",
+			words.Count(d.Requests.Total, "request"))
+	}
+	enough, _ := report.Enough(certain)
 	return words.Count(d.Requests.Total, "request") + enough
 }
 
@@ -166,9 +177,13 @@ func bestOfAll(d *chart.Data) (out []string) {
 		}
 	}
 	if len(out) == 0 {
-		out = append(out, words.Count(len(d.Cells), "cell")+"; none is shown to be the best")
+		out = append(out, noneBest(d))
 	}
 	return out
+}
+
+func noneBest(d *chart.Data) string {
+	return words.Count(len(d.Cells), "cell") + "; none is shown to be the best"
 }
 
 // kneesMost is how many knees are named.

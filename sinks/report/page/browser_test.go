@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -57,7 +58,7 @@ var reports = []struct {
 name: one
 benchmark:` + body + `
   endpoint: {url: "mock:?ttft=20ms&itl=2ms&cv=0.3", streaming: true}
-  phases: {type: concurrency, concurrency: 4, requests: 200}`}, nil, "one", false, false, 0},
+  phases: {type: concurrency, concurrency: 4, requests: 200}`}, nil, "", false, false, 0},
 	// Eight at a time is what the server can do: at 160 requests a second they wait.
 	{"sweep", []string{`
 name: overload
@@ -90,7 +91,7 @@ sweep: {type: grid, parameters: {concurrency: [1, 4]}}`}, nil, "4", false, true,
 name: single
 benchmark:` + body + `
   endpoint: {url: "mock:?ttft=20ms&itl=2ms", streaming: true}
-  phases: {type: concurrency, concurrency: 1, requests: 1}`}, nil, "single", false, false, 0},
+  phases: {type: concurrency, concurrency: 1, requests: 1}`}, nil, "", false, false, 0},
 	{"unstreamed", []string{`
 name: unstreamed
 benchmark:` + body + `
@@ -457,7 +458,22 @@ func (u user) prints(name string) {
 	u.expect("charts are whole on paper",
 		`[...document.querySelectorAll("figure .scroll")].every((s) => s.scrollWidth <= s.clientWidth + 1)`)
 	u.keep(name + "-print")
+	var height float64
+	u.must(u.p.Eval(`document.documentElement.getBoundingClientRect().height`, &height))
+	doc, err := u.p.Paper()
+	u.must(err)
+	const sheet = 1123 - 2*38 // pixels of A4 without its margins
+	sheets := sheetOf.FindAll(doc, -1)
+	if most := 1.5*height/sheet + 2; len(sheets) == 0 || float64(len(sheets)) > most {
+		u.t.Errorf("%s: %.0f pixels are printed on %d sheets, want %.1f at most: some are half empty", name, height, len(sheets), most)
+	}
+	if dir := pictureDir(); dir != "" {
+		u.must(os.WriteFile(filepath.Join(dir, name+".pdf"), doc, 0o644))
+	}
 }
+
+// sheetOf is a page of a PDF.
+var sheetOf = regexp.MustCompile(`/Type /Page\b`)
 
 // checks lets axe look at each window. Of things that are all alike, such as the
 // thousand bars of a timeline, it sees three, and twenty rows or cells: the time that it takes to tell what

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
@@ -45,12 +47,21 @@ func compose(d *chart.Data, said []string) (*Page, error) {
 	}
 	answers, scope := Answers(d, said)
 	p.Scope = scope
-	if s := failures(errs, d.Requests.Total); s != "" && 2*failing(errs) > d.Requests.Total && !d.AllFailed() &&
-		d.Held() == nil {
+	p.findings(checks)
+	p.Passed = len(checks) == 0
+	if s := failures(errs, d.Requests.Total, d.AllFailed()); s != "" && d.AllFailed() {
+		answers = slices.Insert(answers, 1, s)
+	} else if s != "" && 2*failing(errs) > d.Requests.Total && d.Held() == nil {
 		answers = append([]string{s}, answers...) // the figures are of the few others; a search asks for them
-	} else if s != "" {
+		p.dropFinding(validity.Errors)
+	} else if s != "" && !p.putFinding(validity.Errors, s) {
 		answers = append(answers, s)
 	}
+	if d.AllFailed() {
+		p.dropFinding(validity.Errors)
+	}
+	answers = onceSaid(answers)
+	answers[0] = begun(answers[0], d)
 	for i, s := range answers { // a number and its unit stay on one line
 		answers[i] = joinedUnit(s)
 	}
@@ -68,12 +79,36 @@ func compose(d *chart.Data, said []string) (*Page, error) {
 	p.Words = terms(d)
 	p.told(d)
 	p.tiles(d, errs)
-	p.findings(checks)
 	p.unjudged(d)
 	p.table(d, most)
 	p.pictures(d)
 	p.details(d, checks, errs)
 	return p, p.facts(d)
+}
+
+// onceSaid leaves out of later sentences the parts that the first one has: of one workload it
+// has the change that decides.
+func onceSaid(sentences []string) []string {
+	const between = " · "
+	for i, s := range sentences[1:] {
+		if parts := strings.Split(s, between); len(parts) > 1 {
+			parts = slices.DeleteFunc(parts, func(part string) bool {
+				return strings.Contains(strings.ToLower(sentences[0]), strings.ToLower(part))
+			})
+			sentences[i+1] = strings.Join(parts, between)
+		}
+	}
+	return slices.DeleteFunc(sentences, func(s string) bool { return s == "" })
+}
+
+// begun is a sentence with a capital letter, unless it begins with a name that somebody gave.
+func begun(sentence string, d *chart.Data) string {
+	first, _, _ := strings.Cut(sentence, " ")
+	plain := append([]string{metrics.Accuracy}, d.Axes...)
+	if !slices.ContainsFunc(plain, func(a string) bool { return strings.HasPrefix(chart.Spoken(a)+" ", first+" ") }) {
+		return sentence
+	}
+	return strings.ToUpper(sentence[:1]) + sentence[1:]
 }
 
 // ofTiers is how many sentences it takes until each of several limits of a search has its answer, and the last one
@@ -95,7 +130,7 @@ func ofTiers(d *chart.Data, said []string) (n int) {
 // pictures are the chart that shows the answer, and below the table the others, two
 // beside each other: of an odd number the last one takes the whole width.
 func (p *Page) pictures(d *chart.Data) {
-	head := chart.Telling(d)
+	head, all := chart.Telling(d)
 	if head != nil {
 		whole := pictured(head, Broad)
 		p.Head = &whole
@@ -106,7 +141,7 @@ func (p *Page) pictures(d *chart.Data) {
 	}
 	var list []*draw.Chart
 	for _, r := range chart.Catalogue() {
-		if r.Cellwise || head != nil && r.ID == head.ID {
+		if r.Cellwise || head != nil && r.ID == head.ID && all {
 			continue
 		}
 		if c := r.Build(d, nil); c.Missing != "" {
@@ -333,6 +368,21 @@ func bounds(s chart.Stat) string {
 	return "[" + low + ", " + high + "]"
 }
 
+// putFinding gives the finding of a check other words; false where it does not stand above the
+// figures.
+func (p *Page) putFinding(check, detail string) bool {
+	i := slices.IndexFunc(p.Findings, func(f Finding) bool { return f.Check == check })
+	if i >= 0 {
+		p.Findings[i].Detail = detail
+	}
+	return i >= 0
+}
+
+// dropFinding takes the finding of a check away, which the answer has said.
+func (p *Page) dropFinding(check string) {
+	p.Findings = slices.DeleteFunc(p.Findings, func(f Finding) bool { return f.Check == check })
+}
+
 // findings puts what is in doubt above everything, a line a check.
 func (p *Page) findings(checks []doubt) {
 	for _, g := range grouped(checks, p.Verdict) {
@@ -380,7 +430,7 @@ func (p *Page) details(d *chart.Data, checks []doubt, errs []failed) {
 		}
 		told = told[:detailMost]
 		slices.SortFunc(told, func(a, b *chart.Cell) int { return a.Index - b.Index })
-		p.Left = fmt.Sprintf("%d of %s cells are told one by one, doubtful ones first; the tables hold all.",
+		p.Left = fmt.Sprintf("%d of %s cells are described here, those in doubt before others; the tables hold all.",
 			detailMost, words.Whole(int64(len(d.Cells))))
 	}
 	pictured := p.pictured(d, told)
@@ -400,10 +450,15 @@ func (p *Page) details(d *chart.Data, checks []doubt, errs []failed) {
 		case ok && len(d.Cells) == 1: // the charts of the only cell are those of the page
 			p.Charts = append(p.Charts, own.Charts...)
 			for _, m := range own.Missing {
-				p.lacks(&draw.Chart{Title: strings.TrimSuffix(m.Title, ": "+x.Label), Missing: m.Missing})
+				p.lacks(m)
 			}
 		case ok:
-			x.Charts, x.Missing = own.Charts, own.Missing
+			x.Charts = own.Charts
+			for _, m := range own.Missing { // below the name of the cell
+				x.Missing = append(x.Missing, &draw.Chart{
+					Title: strings.TrimSuffix(m.Title, ": "+x.Label), Missing: m.Missing,
+				})
+			}
 		}
 		p.Details = append(p.Details, x)
 	}

@@ -189,8 +189,8 @@ func failing(list []failed) (n int) {
 }
 
 // failures says how many requests of all cells failed, and in which words most of
-// them did.
-func failures(list []failed, total int) string {
+// them did; in which words alone where the whole result failed.
+func failures(list []failed, total int, whole bool) string {
 	var kinds []Failure
 	all := 0
 	for _, f := range list {
@@ -212,6 +212,13 @@ func failures(list []failed, total int) string {
 	}
 	slices.SortStableFunc(kinds, func(a, b Failure) int { return b.Count - a.Count })
 	var said []string
+	what := words.Whole(int64(all)) + " of " + words.Count(total, "request") + " failed: "
+	if whole { // the answer has the number
+		what = "The error: "
+		if len(kinds) > 1 {
+			what = "The errors: "
+		}
+	}
 	for i, k := range kinds {
 		if i == failuresMost {
 			rest := 0
@@ -221,14 +228,16 @@ func failures(list []failed, total int) string {
 			said = append(said, report.OtherFailures(int64(rest), len(kinds)-i))
 			break
 		}
-		text := words.Whole(int64(k.Count)) + " × " + k.Kind
+		text := k.Kind
+		if len(kinds) > 1 {
+			text = words.Whole(int64(k.Count)) + " × " + text
+		}
 		if k.Message != "" {
 			text += ", “" + words.Clip(k.Message, 100) + "”"
 		}
 		said = append(said, text)
 	}
-	return fmt.Sprintf("%s of %s failed: %s", words.Whole(int64(all)), words.Count(total, "request"),
-		strings.Join(said, "; "))
+	return what + strings.Join(said, "; ")
 }
 
 // errorsOf are the most frequent failures of a cell.
@@ -298,9 +307,9 @@ func (p *Page) facts(d *chart.Data) error {
 	names := chart.Names(d.Dirs)
 	for i, dir := range d.Dirs {
 		if d.Foreign[dir] != "" {
-			p.Facts = append(p.Facts, Fact{"result", names[i], true},
-				Fact{"program", d.Foreign[dir] + " " + d.Version, false},
-				Fact{"verdict", "none: these files do not say whether the client kept up", false})
+			p.Facts = append(p.Facts, Fact{Name: "result", Text: names[i], Code: true, First: true},
+				Fact{Name: "program", Text: d.Foreign[dir] + " " + d.Version},
+				Fact{Name: "verdict", Text: "none: these files do not say whether the client kept up"})
 			continue
 		}
 		m := manifestOf(dir)
@@ -309,7 +318,7 @@ func (p *Page) facts(d *chart.Data) error {
 			return err
 		}
 		if len(d.Dirs) > 1 {
-			p.Facts = append(p.Facts, Fact{"result", names[i], true})
+			p.Facts = append(p.Facts, Fact{Name: "result", Text: names[i], Code: true, First: true})
 		}
 		end := ""
 		if !m.Finished.IsZero() {
@@ -322,22 +331,28 @@ func (p *Page) facts(d *chart.Data) error {
 			end += " (interrupted: partial)"
 		}
 		p.Facts = append(p.Facts,
-			Fact{"finished", end, false}, Fact{"program", "aiperf " + meta.Meta["aiperf.version"], false},
-			Fact{"machine", host(meta.Meta["aiperf.host"]), false}, Fact{"plan", meta.Meta["aiperf.plan_sha256"], true},
+			Fact{Name: "finished", Text: end}, Fact{Name: "program", Text: "aiperf " + meta.Meta["aiperf.version"]},
+			Fact{Name: "machine", Text: host(meta.Meta["aiperf.host"])},
+			Fact{Name: "plan", Text: meta.Meta["aiperf.plan_sha256"], Code: true},
 		)
 		for _, f := range m.Files {
 			if f.Path == resultdir.Table("requests", "parquet") || f.Path == resultdir.Table("metrics", "parquet") {
-				p.Facts = append(p.Facts, Fact{f.Path, "sha256 " + f.SHA256, true})
+				p.Facts = append(p.Facts, Fact{Name: f.Path, Text: "sha256 " + f.SHA256, Code: true})
 			}
 		}
 		for _, name := range sources() {
-			p.source(dir, name)
+			of := ""
+			if len(d.Dirs) > 1 {
+				of = names[i] + ": "
+			}
+			p.source(dir, name, of)
 		}
 	}
 	return nil
 }
 
-func (p *Page) source(dir, name string) {
+// source shows a file of a directory; of names the result where there are several.
+func (p *Page) source(dir, name, of string) {
 	b, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		return
@@ -350,9 +365,9 @@ func (p *Page) source(dir, name string) {
 		text = text[:sourceMost] + "\n… cut; the file has all"
 	}
 	if strings.HasPrefix(name, "experiment.") {
-		p.Facts = append(p.Facts, Fact{"to repeat it", "aiperf run " + name, true})
+		p.Facts = append(p.Facts, Fact{Name: "to repeat it", Text: "aiperf run " + name, Code: true})
 	}
-	p.Sources = append(p.Sources, Fact{Name: name, Text: text})
+	p.Sources = append(p.Sources, Fact{Name: of + name, Text: text})
 }
 
 // host is the machine in words.

@@ -75,18 +75,22 @@ func TestWhatCannotBeDecidedIsCounted(t *testing.T) {
 	if !strings.Contains(said, "isl 64: cannot be decided\nisl 256: +0.4 % [+0.1, +0.7]\n") {
 		t.Error(said)
 	}
+	undecided := open
+	undecided.Candidate = 150
 	for _, c := range []struct {
 		rows []decide.Row
 		want string
 	}{
+		{[]decide.Row{undecided}, "cannot be decided · 100 → 150"},
+		{[]decide.Row{of("isl 64", decide.Better, -.2, -.22, -.18)}, "better · 100 → 80.0"},
 		{[]decide.Row{open, equal}, "equal within 5 % in 1 of 2 workloads"},
 		{[]decide.Row{equal, open, of("isl 512", decide.Better, -.2, -.22, -.18)}, "better in 1 of 3 workloads"},
 		{[]decide.Row{open}, "cannot be decided"},
-		{[]decide.Row{of("isl 64", decide.Equivalent, .02, .01, .03)}, "changed, within the margin of 5 %"},
+		{[]decide.Row{of("isl 64", decide.Equivalent, .02, .01, .03)}, "changed, within the margin of 5 % · 100 → 102"},
 	} {
 		d := &chart.Data{}
 		drawn(d, report.Comparison{Comparison: &decide.Comparison{Rows: c.rows, Compared: len(c.rows)}})
-		if got := ofMetric(d.Decided); got.Note != c.want {
+		if got := ofMetric(d.Decided); strings.ReplaceAll(got.Note, "\u00a0", " ") != c.want {
 			t.Errorf("%q, want %q", got.Note, c.want)
 		}
 	}

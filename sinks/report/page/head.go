@@ -116,9 +116,10 @@ func systems(d *chart.Data) map[[2]string]string {
 // tiles are the figures of the head: what changed between two systems, or those of the
 // cell that the answer names, or their range, and how many requests failed.
 func (p *Page) tiles(d *chart.Data, errs []failed) {
-	failing, total := failing(errs), d.Requests.Total
+	if d.AllFailed() { // the answer says so
+		return
+	}
 	switch changes := d.Changes(); {
-	case d.AllFailed():
 	case len(changes) > 0:
 		p.changed(changes)
 	case len(d.Tiers()) > 0:
@@ -126,12 +127,36 @@ func (p *Page) tiles(d *chart.Data, errs []failed) {
 	default:
 		p.figures(d)
 	}
-	errors := Tile{"Errors", words.Whole(failing), "of " + words.Count(total, "request"), ""}
-	if failing > 0 {
-		errors.Class = "bad"
-	}
-	p.Tiles = append(p.Tiles, errors)
+	p.Tiles = append(p.Tiles, errorsTile(d, errs))
 }
+
+// errorsTile is how many requests failed, how that changed between two systems, or at the
+// load that the answer of a search names: above it requests are meant to fail.
+func errorsTile(d *chart.Data, errs []failed) Tile {
+	failing := failing(errs)
+	t := Tile{"Errors", words.Whole(failing), "of " + words.Count(d.Requests.Total, "request"), ""}
+	if failing > 0 {
+		t.Class = "bad"
+	}
+	other := func(c chart.Change) bool { return c.Metric != errorsName }
+	if list := slices.DeleteFunc(slices.Clone(d.Changes()), other); len(list) > 0 {
+		if change := ofMetric(list); change.Class != "" {
+			return Tile{t.Label, change.Value, t.Value + " " + t.Note, change.Class}
+		}
+	}
+	if held := d.Held(); held != nil {
+		if s := d.Get(held, metrics.ErrorRate, "avg"); !math.IsNaN(s.Value) {
+			t.Value, t.Note, t.Class = joinedUnit(words.Number(percent(s.Value))+" %"), "at "+d.Label(held), ""
+			if s.Value > 0 {
+				t.Class = "bad"
+			}
+		}
+	}
+	return t
+}
+
+// errorsName is what changes of the share of failed requests are called.
+var errorsName = metrics.Series(metrics.ErrorRate, "")
 
 // changedMost is how many metrics have a tile.
 const changedMost = 3
@@ -143,7 +168,7 @@ func (p *Page) changed(list []chart.Change) {
 		for n < len(list) && list[n].Metric == list[i].Metric {
 			n++
 		}
-		if list[i].Metric != metrics.Series(metrics.ErrorRate, "") { // they have a tile of their own
+		if list[i].Metric != errorsName { // they have a tile of their own
 			p.Tiles = append(p.Tiles, ofMetric(list[i:n]))
 		}
 		i = n
@@ -179,11 +204,16 @@ func ofMetric(list []chart.Change) Tile {
 		}
 	}
 	if low > high {
+		if len(list) == 1 {
+			t.Note = joined(t.Note, list[0].Values)
+		}
 		return t
 	}
-	t.Value, t.Note = chart.Percent(low), "not decided yet"
-	if a, b := chart.Percent(low), chart.Percent(high); a != b {
-		t.Value = strings.TrimSuffix(a, " %") + " to " + b
+	size := func(v float64) string { return (&chart.Change{Value: v, Points: list[0].Points}).Size() }
+	t.Value, t.Note = size(low), "not decided yet"
+	if a, b := size(low), size(high); a != b {
+		number, _, _ := strings.Cut(a, " ")
+		t.Value = number + " to " + b
 	}
 	t.Value = joinedUnit(t.Value)
 	in := func(part int) string {
@@ -211,7 +241,15 @@ func ofMetric(list []chart.Change) Tile {
 	case worse > 0:
 		t.Note, t.Class = "worse"+in(worse), "bad"
 	}
+	if len(list) == 1 {
+		t.Note = joined(t.Note, list[0].Values)
+	}
 	return t
+}
+
+// joined is a remark with the values that it is about.
+func joined(note, values string) string {
+	return joinedUnit(strings.TrimPrefix(strings.TrimSuffix(note+" · "+values, " · "), " · "))
 }
 
 // limited is a tile for each of several limits: the load that holds, and the one that fails.
@@ -269,7 +307,7 @@ func (m figured) tile(d *chart.Data, of []*chart.Cell) (Tile, bool) {
 	if m.tag == metrics.Accuracy { // whether answers stay right is a question of all loads
 		of = d.Cells
 	}
-	low, high, n, doubtful, taint := math.Inf(1), math.Inf(-1), 0, 0, ""
+	low, high, n, doubtful, taint, wrong := math.Inf(1), math.Inf(-1), 0, 0, "", false
 	for _, c := range of {
 		s := d.Get(c, m.tag, m.stat)
 		if math.IsNaN(s.Value) || math.IsInf(s.Value, 0) ||
@@ -283,7 +321,8 @@ func (m figured) tile(d *chart.Data, of []*chart.Cell) (Tile, bool) {
 		low, high = min(low, s.Value), max(high, s.Value)
 		if s.Taint != "" {
 			doubtful++
-			taint = validity.ParseTaint(s.Taint).Sentence()
+			is := validity.ParseTaint(s.Taint)
+			taint, wrong = is.Sentence(), is.Level == validity.Wrong
 		}
 	}
 	if n == 0 {
@@ -302,6 +341,9 @@ func (m figured) tile(d *chart.Data, of []*chart.Cell) (Tile, bool) {
 	switch t.Value = joinedUnit(t.Value); {
 	case doubtful > 0 && n == 1:
 		t.Class, t.Note = "warn", taint
+		if wrong {
+			t.Class = "bad"
+		}
 	case doubtful == n:
 		t.Class, t.Note = "warn", t.Note+", all in doubt"
 	case doubtful > 0:

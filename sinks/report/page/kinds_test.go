@@ -181,7 +181,7 @@ func TestInterruptedResults(t *testing.T) {
 	}{
 		{dirs[:1], ""},
 		{dirs[1:], `<p class="more">Partial: it was interrupted; `},
-		{dirs, `<p class="more">Partial: result-2 was interrupted</p>`},
+		{dirs, `<p class="more">Partial: <span class="typed">result-2</span> was interrupted</p>`},
 	} {
 		doc, err := page.OfDirs(c.dirs, chart.Expense{})
 		if err != nil {

@@ -44,6 +44,7 @@ type Page struct {
 	Head                  *Chart        // the chart that shows the answer
 	Picture               template.HTML // a link to it as an SVG with its caption, of which the script makes a PNG
 	Findings              []Finding
+	Passed                bool // no check is in doubt
 	MoreFindings          string
 	Unjudged              string // which results have no verdict
 	Caption, Hint, Legend string
@@ -68,8 +69,22 @@ const long = 90
 // Long reports whether the answer needs smaller letters.
 func (p *Page) Long() bool { return words.Width(p.Answer) > long }
 
+// printedMost is how many rows of the table are printed; page.css leaves out the others.
+const printedMost = 120
+
+// Printed says on paper that there are more rows.
+func (p *Page) Printed() string {
+	if len(p.Rows) <= printedMost {
+		return ""
+	}
+	return fmt.Sprintf("The first %d of %s rows are printed.", printedMost, words.Whole(int64(len(p.Rows))))
+}
+
 // Tall reports whether the table scrolls.
 func (p *Page) Tall() bool { return len(p.Rows) > tallMost }
+
+// Several reports whether there is a row to look for.
+func (p *Page) Several() bool { return len(p.Rows) > 1 }
 
 // Tile is one figure of the head.
 type Tile struct{ Label, Value, Note, Class string }
@@ -140,6 +155,7 @@ type Failure struct {
 type Fact struct {
 	Name, Text string
 	Code       bool
+	First      bool // of one of several results
 }
 
 // Of makes the page of results that were read. said are the sentences on what
@@ -160,8 +176,8 @@ func plain(text string) template.HTML {
 	return template.HTML(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text))
 }
 
-// typed is a flag with its value, as it is typed.
-var typed = regexp.MustCompile(`--[a-z][a-z-]*(?: [0-9]+)?`)
+// typed is a flag with its value, as it is typed, or a short name with hyphens.
+var typed = regexp.MustCompile(`--[a-z][a-z-]*(?: [0-9]+)?|\b[\w.]{1,16}(?:-[\w.]{1,16}){1,2}\b`)
 
 // whole is plain, and keeps what is typed on one line, which browsers break at hyphens.
 func whole(text string) template.HTML {

@@ -198,8 +198,8 @@ func drawn(d *chart.Data, c report.Comparison) {
 			LargerIsBetter: r.LargerIsBetter, Decided: true, Better: r.Outcome == decide.Better,
 			Worse: r.Outcome == decide.Worse, Same: r.Outcome == decide.Equivalent,
 			Within: report.WithinMargin([]decide.Row{r}), Differs: r.Low > 0 || r.High < 0, Hollow: r.Few(),
-			Instead: "cannot be decided",
-			Title:   fmt.Sprintf(", %.3g %% interval: %s", 100*level, r.Outcome),
+			Instead: "cannot be decided", Values: report.ShownValues(r),
+			Title: fmt.Sprintf(", %.3g %% interval: %s", 100*level, r.Outcome),
 		}
 		d.Decided = append(d.Decided, x)
 	}

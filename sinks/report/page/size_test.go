@@ -94,7 +94,7 @@ func TestSizeOfTheReport(t *testing.T) {
 		says                  string
 	}{
 		{64, 900, 2 << 20, " of 64 cells have charts of their own here"},
-		{10_000, 2, 5 << 20, "300 of 10,000 cells are told one by one"},
+		{10_000, 2, 5 << 20, "300 of 10,000 cells are described here"},
 	} {
 		d := matrix(t, dir, c.cells, c.requests)
 		var before, after runtime.MemStats

@@ -80,11 +80,19 @@ func parts(d *chart.Data, fast, slow *chart.Cell) string {
 	case before <= 0:
 		return fmt.Sprintf("; the %s ms more all pass after the first token (generating)", more)
 	default:
-		share := before / (before + after)
+		share := math.Round(100*before/(before+after)) / 100 // a part of less than one in a hundred is none
+		switch share {
+		case 1:
+			return fmt.Sprintf("; nearly all of the %s ms more pass before the first token (network, queue, prompt)", more)
+		case 0:
+			return fmt.Sprintf("; nearly all of the %s ms more pass after the first token (generating)", more)
+		}
 		return fmt.Sprintf("; of the %s ms more, %s pass before the first token (network, queue, prompt) and %s after it (generating)",
-			more, words.Percent(share), words.Percent(1-share))
+			more, wholePercent(share), wholePercent(1-share))
 	}
 }
+
+func wholePercent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
 // alternatives tell the settings apart: what the latency is where one of them is
 // another one and the rest is the same. Where the fastest cell differs in a single

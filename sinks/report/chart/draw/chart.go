@@ -32,7 +32,8 @@ type Panel struct {
 
 // Axis is one direction of a panel.
 type Axis struct {
-	Label string // with its unit: TTFT (ms)
+	Label string   // with its unit: TTFT (ms)
+	Notes []string // stand behind the label, as many as there is room for
 	Log   bool
 	Zero  bool   // begin at 0 whatever the values are; not for Log
 	Wide  bool   // logarithmic where the values span more than a factor of 20
@@ -129,6 +130,7 @@ func At(x, y float64, title string) Point {
 
 // Row is a line of a panel that lists things.
 type Row struct {
+	Margin           float64 // how far around 0 a value says nothing; the place is shaded
 	Name, Said       string  // at the left and at the right of the value
 	Value, Low, High float64 // NaN for none
 	Ink              Ink

@@ -106,7 +106,13 @@ func (p *panel) xAxis() {
 	p.xTicks()
 	if p.p.X.Label != "" {
 		mid, most := (p.b.x0+p.b.x1)/2, p.size.W-2*edge
-		label := p.cut(p.p.X.Label, labelSize, most)
+		label := p.p.X.Label
+		for _, note := range p.p.X.Notes {
+			if whole := label + ", " + note; p.room(whole, labelSize, false) <= most {
+				label = whole
+			}
+		}
+		label = p.cut(label, labelSize, most)
 		if half := p.room(label, labelSize, false) / 2; mid+half > p.size.W-edge { // longer than its axis
 			mid = p.size.W - edge - half
 		} else if mid-half < edge {

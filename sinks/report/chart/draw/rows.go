@@ -52,11 +52,19 @@ func (l *layout) rows(p *Panel, b box) {
 	pl := &panel{layout: l, p: &Panel{X: p.X}, x: x, b: box{b.x0 + left + gap, b.y0, b.x1 - right - gap, b.y1}}
 	pl.u = pl.below(pl.b.w(), false)
 	pl.b.y1 -= pl.u.height
+	y := b.y0
+	for i := range p.Rows { // behind the words of all of them
+		h := step(&p.Rows[i], above)
+		if !above {
+			pl.margin(p.Rows, i, y, y+h)
+		}
+		y += h
+	}
 	if !above {
 		pl.ground(p.Marks, pl.b.y0, pl.b.y1)
 	}
 	pl.xAxis()
-	y := b.y0
+	y = b.y0
 	for i := range p.Rows {
 		r := &p.Rows[i]
 		h := step(r, above)
@@ -69,11 +77,26 @@ func (l *layout) rows(p *Panel, b box) {
 			at := y + h/2
 			if above { // no mark goes through words
 				at = y + h - 9
+				pl.margin(p.Rows, i, at-8, y+h)
 				pl.ground(p.Marks, at-8, y+h)
 			}
 			pl.value(r, at, i+1)
 		}
 		y += h
+	}
+}
+
+// margin shades the place around 0 in which the value of row i says nothing, under a heading
+// that of the row below it.
+func (p *panel) margin(rows []Row, i int, top, bottom float64) {
+	m := rows[i].Margin
+	if rows[i].Heading && i+1 < len(rows) {
+		m = rows[i+1].Margin
+	}
+	if m > 0 {
+		r := p.in(rectangle(Grid, box{p.px(-m), top, p.px(m), bottom}))
+		r.shade = bandShade
+		p.add(r)
 	}
 }
 
@@ -156,6 +179,10 @@ func rowsExtent(p *Panel) extent {
 	for _, m := range p.Marks {
 		values.include(m.At)
 		values.include(m.To)
+	}
+	for _, r := range p.Rows {
+		values.include(-r.Margin)
+		values.include(r.Margin)
 	}
 	most := 2 * math.Max(values.hi-values.lo, 1e-9)
 	e.include(values.lo)
