@@ -98,7 +98,7 @@ func example(file, work string) (*answered, error) {
 		return nil, err
 	}
 	says, scope := page.Answers(d, got.Report().Sentences())
-	c := chart.Telling(d)
+	c, _ := chart.Telling(d)
 	if c == nil {
 		return nil, errors.New("no chart of it can be drawn")
 	}

@@ -59,7 +59,8 @@ func telemetry(d *Data, c *Cell) ([]draw.Panel, string) {
 		shown[s][name] = pts
 	}
 	maps.DeleteFunc(shown, func(s strip, _ map[string][]draw.Point) bool {
-		return slices.Max(slices.Collect(maps.Values(samples[s]))) < samplesFewest
+		enough := func(n int) bool { return n >= samplesFewest }
+		return !slices.ContainsFunc(slices.Collect(maps.Values(samples[s])), enough)
 	})
 	if len(samples) > 0 && len(shown) == 0 {
 		return nil, fmt.Sprintf("fewer than %d samples of this cell: a longer run has more", samplesFewest)
