@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"aiperf.dev/aiperf/sweep/decide"
@@ -73,20 +74,89 @@ func TestAccuracyOverLoad(t *testing.T) {
 // of 200 questions, and one that answers wrong otherwise is not called that.
 func TestSwappedAnswers(t *testing.T) {
 	t.Parallel()
-	for seed := range max(1, *accuracies/2) {
-		for what, want := range map[string]bool{"swap": true, "corrupt": false} {
-			t.Run(fmt.Sprint(what, seed), func(t *testing.T) {
-				t.Parallel()
-				out := questioned(t, seed, 200, 1, 800, fmt.Sprintf("right=0.8&%s=0.1@4", what))
-				var where []string
-				for c, s := range out.Results.Swapped() {
-					where = append(where, c.Cell.Short())
-					t.Logf("%s: %+v", c.Cell.Short(), s)
+	if testing.Short() {
+		t.Skip("simulates whole plans")
+	}
+	plans := max(1, *accuracies/2)
+	var mu sync.Mutex
+	counts := map[string]int{}
+	t.Run("plans", func(t *testing.T) {
+		for seed := range plans {
+			for _, what := range []string{"swap", "corrupt", "shorten"} {
+				t.Run(fmt.Sprint(what, seed), func(t *testing.T) {
+					t.Parallel()
+					out := questioned(t, seed, 200, 1, 800, fmt.Sprintf("right=0.8&%s=0.1@4", what))
+					for c, s := range out.Results.Swapped() {
+						t.Logf("%s: %+v", c.Cell.Short(), s)
+						mu.Lock()
+						counts[what+" "+c.Cell.Short()]++
+						mu.Unlock()
+					}
+				})
+			}
+		}
+	})
+	found := counts["swap concurrency 8"]
+	delete(counts, "swap concurrency 8")
+	t.Logf("%d plans of each kind: swapped answers are found in %d, and elsewhere in %v", plans, found, counts)
+	if plans-found > most(0.05, plans) {
+		t.Errorf("swapped answers are found in %d of %d", found, plans)
+	}
+	for where, n := range counts {
+		if n > most(0.01, plans) {
+			t.Errorf("answers are called swapped in %d of %d plans with %s", n, plans, where)
+		}
+	}
+}
+
+// Questions among the requests cost nothing on the way: in virtual time, where only what the
+// program waits for takes time, each request reaches the server when it would without
+// them, at a rate and in a closed loop whose answers take as long.
+func TestQuestionsCostNothing(t *testing.T) {
+	t.Parallel()
+	const closed, open = "{type: concurrency, concurrency: 4, requests: 400}", "{type: poisson, rate: 200, requests: 400}"
+	for _, phase := range []string{closed, open} {
+		var with, without []int64
+		for _, share := range []float64{0, 0.3} {
+			dir := t.TempDir()
+			questions := ""
+			if share > 0 {
+				file := questionsFile(t, dir, 50)
+				questions = fmt.Sprintf("accuracy: {benchmark: own, path: %q, mode: mixed, share: %v}", file, share)
+			}
+			out, err := Run(fmt.Sprintf(`
+random_seed: 5
+benchmark:
+  model: m
+  endpoint: {url: "mock:?ttft=20ms&itl=0ms", streaming: true}
+  tokenizer: {name: builtin}
+  dataset: {prompts: {isl: 16, osl: 4}}
+  profiling: %s
+  %s
+`, phase, questions), dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked, at := 0, []int64(nil)
+			for _, entries := range out.Servers {
+				for _, e := range entries {
+					at = append(at, e.Recv)
 				}
-				if got := slices.Equal(where, []string{"concurrency 8"}); got != want || !want && len(where) > 0 {
-					t.Errorf("swapped answers found at %v", where)
-				}
-			})
+			}
+			for _, o := range out.Outcomes {
+				asked += len(o.Answers)
+			}
+			slices.Sort(at)
+			if share == 0 {
+				without = at
+				continue
+			}
+			if with = at; asked < 40 {
+				t.Errorf("%s: %d questions were answered", phase, asked)
+			}
+		}
+		if len(with) != 400 || !slices.Equal(with, without) {
+			t.Errorf("%s: %d and %d requests, which do not arrive at the same moments", phase, len(with), len(without))
 		}
 	}
 }
@@ -106,15 +176,7 @@ func accuracyChange(t *testing.T, seed, items, trials int, right, corrupt float6
 func questioned(t *testing.T, seed, items, trials, requests int, server string) *Outcome {
 	t.Helper()
 	dir := t.TempDir()
-	var b strings.Builder
-	for k := range items {
-		fmt.Fprintf(&b, `{"id": "q%d", "task": "sums", "prompt": "Question %d: what is %d + %d?", "answer": "#### %d", "grader": "lighteval_gsm8k"}`+"\n",
-			k, k, 7*k, 3*k, 10*k)
-	}
-	file := filepath.Join(dir, "questions.jsonl")
-	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	file := questionsFile(t, dir, items)
 	out, err := Run(fmt.Sprintf(`
 random_seed: %d
 benchmark:
@@ -131,4 +193,19 @@ multi_run: {num_runs: %d}
 		t.Fatal(err)
 	}
 	return out
+}
+
+// questionsFile are questions of one's own, whose answers differ.
+func questionsFile(t *testing.T, dir string, items int) string {
+	t.Helper()
+	var b strings.Builder
+	for k := range items {
+		fmt.Fprintf(&b, `{"id": "q%d", "task": "sums", "prompt": "Question %d: what is %d + %d?", "answer": "#### %d", "grader": "lighteval_gsm8k"}`+"\n",
+			k, k, 7*k, 3*k, 10*k)
+	}
+	file := filepath.Join(dir, "questions.jsonl")
+	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
