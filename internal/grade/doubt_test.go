@@ -66,6 +66,31 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+// What AIPerf's math takes with the words before it is right here, and wrong in its files.
+func TestMathFindsMore(t *testing.T) {
+	t.Parallel()
+	g, err := grade.Named("math", grade.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		answer, truth, actual string
+		passed                bool
+	}{
+		{`The final answer is: $\frac{1}{2}$`, `\frac12`, `is: $\frac{1}{2}$`, false},
+		{`The final answer is 7.`, "7", "7", true}, // numbers are looked for in what was taken
+		{`The answer is $\frac{1}{2}$. Done`, "1/2", `$\frac{1}{2}$`, true},
+		{`the answer is \[x+1\]`, "1+x", `\[x+1\]`, false},
+		{`the final answer is \ln 4. I hope`, `\ln 4`, `is \ln 4. I hope`, false},
+		{"the answer is 5, I mean the answer is 6", "6", "6", true},
+	} {
+		j := g.Grade(c.answer, c.truth)
+		if j.Outcome != grade.Right || j.Passed() != c.passed || j.Actual != c.actual {
+			t.Errorf("%q: %s, AIPerf %t of %q; want %t of %q", c.answer, j.Outcome, j.Passed(), j.Actual, c.passed, c.actual)
+		}
+	}
+}
+
 func TestNamed(t *testing.T) {
 	t.Parallel()
 	for _, name := range grade.Names() {
@@ -129,7 +154,8 @@ func FuzzGrade(f *testing.F) {
 				t.Fatal(err)
 			}
 			j := g.Grade(answer, truth)
-			if j.Outcome == grade.NotJudged && j.Reason == "" || j.Outcome == grade.Right && !j.Passed() {
+			if j.Outcome == grade.NotJudged && j.Reason == "" ||
+				j.Outcome == grade.Right && !j.Passed() && name != "math" {
 				t.Errorf("%s of %q against %q: %+v", name, answer, truth, j)
 			}
 		}

@@ -51,7 +51,8 @@ type Judgement struct {
 }
 
 // Passed reports whether AIPerf counts the answer as correct. It differs from
-// Outcome == Right for chance hits, which are correct there and not judged here.
+// Outcome == Right for chance hits, which are correct there and not judged here, and for
+// mathematical answers that AIPerf does not find.
 func (j Judgement) Passed() bool { return j.Confidence > 0.5 }
 
 // Grader compares an answer with the truth. It is safe for concurrent use.

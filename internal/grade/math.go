@@ -21,7 +21,18 @@ var mathEquality = row{"math", pure(func(answer, truth string) Judgement {
 		pred, ref = stripped(found), stripped(gold)
 		verdict = mathEqual(pred, ref, 0)
 	}
+	theirs := verdict == algebra.Same
+	if how == byPhrase && len(found) <= maxContent && len(gold) <= maxContent {
+		// AIPerf takes "is: $5$" for the answer in "the final answer is: $5$", and knows no \[ \]
+		theirs = theirs && (!display.MatchString(found) || strings.EqualFold(pred, ref))
+		if plain := afterPhrase(found); verdict != algebra.Same && plain != found {
+			verdict = mathEqual(stripped(plain), ref, 0)
+		}
+	}
 	j := judged(verdict == algebra.Same)
+	if !theirs {
+		j.Confidence = 0
+	}
 	j.Expected, j.Actual, j.Unparsed = gold, found, how != inBox
 	fallback := ""
 	if j.Unparsed {
@@ -53,8 +64,9 @@ const (
 )
 
 var (
-	phrase     = regexp.MustCompile(`(?i:final answer|the answer is|answer\s*[:=]|answer is)`)
+	phrase     = regexp.MustCompile(`(?i:final\s+answer|the\s+answer\s+is|answer\s*[:=]|answer\s+is)\s*[:=]?\s*`)
 	leadIn     = regexp.MustCompile(`^\s*(?:is\b)?\s*[:=]?\s*`)
+	display    = regexp.MustCompile(`\\[\[\]]`)
 	boxIndent  = regexp.MustCompile(`\n\s*`)
 	mathNumber = regexp.MustCompile(`-?\d+(?:\.\d+)?(?:/\d+)?`)
 )
@@ -66,9 +78,7 @@ func mathAnswer(s string) (string, int) {
 		inside = strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(inside, ":"), "."), "/")
 		return strip(inside), inBox
 	}
-	if all := phrase.FindAllStringIndex(s, -1); all != nil {
-		rest := s[all[len(all)-1][1]:]
-		rest = strip(sentence(rest[len(leadIn.FindString(rest)):]))
+	if rest, ok := lastPhrase(s); ok {
 		if m := lastOf(mathNumber, rest); m != "" && !strings.ContainsAny(rest, `\{}`) {
 			return m, byPhrase
 		}
@@ -82,14 +92,41 @@ func mathAnswer(s string) (string, int) {
 	return strip(s), asText
 }
 
-// sentence is what stands before a line's end, or a full stop that is not a decimal
-// point.
-func sentence(s string) string {
-	s = firstLine(s)
-	for i := range len(s) {
-		if s[i] == '.' && (i+1 == len(s) || s[i+1] < '0' || s[i+1] > '9') {
-			return s[:i]
+// lastPhrase is what stands behind the last phrase that announces an answer, up to the end of
+// its line or a full stop with no digit on either side. A phrase in it announces nothing.
+func lastPhrase(s string) (rest string, ok bool) {
+	for at := 0; ; {
+		m := phrase.FindStringIndex(s[at:])
+		if m == nil || at+m[1] == len(s) {
+			return rest, ok
 		}
+		from := at + m[1]
+		line := firstLine(s[from:])
+		end := len(line)
+		for i := 1; i < len(line); i++ {
+			if line[i] == '.' && !isDigit(line[i-1]) && (i+1 == len(line) || !isDigit(line[i+1])) {
+				end = i
+				break
+			}
+		}
+		rest, ok = strip(line[:end]), true
+		at = from + end
+	}
+}
+
+// afterPhrase is an answer without the words that lead to it, and without what follows its
+// sentence.
+func afterPhrase(s string) string {
+	s = s[len(leadIn.FindString(s)):]
+	for i := range len(s) {
+		if s[i] == '.' && (i+1 == len(s) || !isDigit(s[i+1])) {
+			s = s[:i]
+			break
+		}
+	}
+	s = strip(display.ReplaceAllString(s, ""))
+	if m := lastOf(mathNumber, s); m != "" && !strings.ContainsAny(s, `\{}`) {
+		return m
 	}
 	return s
 }

@@ -9,7 +9,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"aiperf.dev/aiperf/internal/grade"
@@ -210,12 +212,12 @@ var problems = []problem{
 		"from decimal import Decimal\nprint(Decimal(input()) / 2)", "from fractions import Fraction\nprint(Fraction(input()) / 2)", "print('1.50')",
 		"print('%.3f' % (int(input()) / 2))", "print('+' + str(int(input()) / 2))", "print(str(int(input()) / 2).replace('.', ','))",
 	}},
-	{"add", []string{"1\n2", "3", "-1\n1", "0"}, []string{
-		"class Solution:\n    def add(self, a, b):\n        return a + b", "def add(a, b):\n    return a + b", "add = lambda a, b: a + b",
-		"class Solution:\n    def add(self, a: int, b: int) -> int:\n        print('noise')\n        return a + b", "def add(a, b):\n    return float(a + b)",
-		"def add(a, b):\n    return str(a + b)", "def add(a, b):\n    return a - b", "def add(a, b):\n    pass", "def sum(a, b):\n    return a + b",
-		"class Solution:\n    def plus(self, a, b):\n        return a + b", "class Solution:\n    def __init__(self):\n        self.z = 0\n    def add(self, a, b):\n        return a + b + self.z",
-		"def add(a, b=5):\n    return a + b", "def add(a):\n    return a", "def add(a, b):\n    raise KeyError(a)", "def add(a, b):\n    return [a + b]",
+	{"total", []string{"1\n2", "3", "-1\n1", "0"}, []string{
+		"class Solution:\n    def total(self, a, b):\n        return a + b", "def total(a, b):\n    return a + b", "total = lambda a, b: a + b",
+		"class Solution:\n    def total(self, a: int, b: int) -> int:\n        print('noise')\n        return a + b", "def total(a, b):\n    return float(a + b)",
+		"def total(a, b):\n    return str(a + b)", "def total(a, b):\n    return a - b", "def total(a, b):\n    pass", "def sum(a, b):\n    return a + b",
+		"class Solution:\n    def plus(self, a, b):\n        return a + b", "class Solution:\n    def __init__(self):\n        self.z = 0\n    def total(self, a, b):\n        return a + b + self.z",
+		"def total(a, b=5):\n    return a + b", "def total(a):\n    return a", "def total(a, b):\n    raise KeyError(a)", "def total(a, b):\n    return [a + b]",
 	}},
 	{"pairs", []string{"[1, 2]\n\"x\"", "[[1, \"x\"], [2, \"x\"]]", "[]\n\"\"", "[]"}, []string{
 		"def pairs(a, s):\n    return [[x, s] for x in a]", "def pairs(a, s):\n    return [(x, s) for x in a]", "def pairs(a, s):\n    return tuple([x, s] for x in a)",
@@ -291,7 +293,6 @@ var agreed = []struct {
 	grader string
 	either string // in the answer or the truth
 }{
-	{"what stands between \\[ and \\] behind a phrase is read", "math", `\[`},
 	{"a logarithm to a base is a number", "math", `\log`},
 	{"10^3 is a power", "math", "10^3"},
 	{"values with or between them are a list", "math", `\text{ or }`},
@@ -340,17 +341,26 @@ func TestAgainstReference(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			said := make([]grade.Judgement, len(pairs))
+			var beside sync.WaitGroup
+			for w := range runtime.GOMAXPROCS(0) { // programs are started for some
+				beside.Go(func() {
+					for i := w; i < len(pairs); i += runtime.GOMAXPROCS(0) {
+						said[i] = g.Grade(pairs[i][0], pairs[i][1])
+					}
+				})
+			}
+			beside.Wait()
 			count := map[string]int{}
 			lines := bufio.NewScanner(bytes.NewReader(out))
 			lines.Buffer(nil, 1<<20)
 			n := 0
 			for ; lines.Scan(); n++ {
-				var said []any
-				if err := json.Unmarshal(lines.Bytes(), &said); err != nil || n >= len(pairs) {
+				var theirs []any
+				if err := json.Unmarshal(lines.Bytes(), &theirs); err != nil || n >= len(pairs) {
 					t.Fatal(err, n)
 				}
-				j := g.Grade(pairs[n][0], pairs[n][1])
-				want := said[0].(bool)
+				j, want := said[n], theirs[0].(bool)
 				key := fmt.Sprintf("%s, reference %t", j.Outcome, want)
 				count[key]++
 				if j.Passed() == want || !want && j.Outcome == grade.NotJudged {
@@ -359,7 +369,7 @@ func TestAgainstReference(t *testing.T) {
 				if what := meant(name, pairs[n][0], pairs[n][1]); what != "" && !want {
 					count[what]++
 				} else {
-					t.Errorf("%q against %q: %s %s, reference %t of %.150v", pairs[n][0], pairs[n][1], j.Outcome, j.Reason, want, said[1])
+					t.Errorf("%q against %q: %s %s, reference %t of %.150v", pairs[n][0], pairs[n][1], j.Outcome, j.Reason, want, theirs[1])
 				}
 			}
 			if n != *answers {
