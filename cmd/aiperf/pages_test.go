@@ -118,6 +118,39 @@ func TestCapturePage(t *testing.T) {
 	}
 }
 
+// What docs/accuracy.md lets a reader try, typed as it stands; the server is made fast.
+func TestAccuracyPage(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("no sh")
+	}
+	dir := t.TempDir()
+	_, try, _ := strings.Cut(string(source(t, "docs/accuracy.md")), "\n## Try it\n")
+	try, _, _ = strings.Cut(try, "\n## ")
+	var p *process
+	for line := range strings.Lines(try) {
+		line, shown := strings.CutPrefix(strings.TrimRight(line, "\n"), "    ")
+		switch word, _, _ := strings.Cut(line, " "); {
+		case shown && word == "for":
+			cmd := exec.Command("sh", "-c", line)
+			cmd.Dir = dir
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%s: %s: %s", line, err, out)
+			}
+		case shown && word == "aiperf":
+			p = aiperf(t, dir, split(strings.Replace(line, "mock:?", "mock:?ttft=1ms&itl=1ms&", 1))[1:]...)
+			p.wants(diag.OK, diag.Invalid) // a busy machine may spoil a run
+		}
+	}
+	if p == nil {
+		t.Fatal("nothing was run")
+	}
+	fall := regexp.MustCompile(`accuracy\s+at\s+concurrency\s+16\s+is\s+[0-9.]+\s+points\s+lower`)
+	if p.code() == diag.OK && !fall.MatchString(p.out.String()) {
+		t.Errorf("no fall is found:\n%s", &p.out)
+	}
+}
+
 // The commands of docs/plugins.md, typed one after the other beside the examples that it
 // says to copy.
 func TestPluginsPage(t *testing.T) {
