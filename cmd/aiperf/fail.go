@@ -81,7 +81,11 @@ func (a *app) warn(lines ...string) {
 // note prints one line that is worth knowing and nothing to worry about.
 func (a *app) note(lines ...string) {
 	for _, l := range lines {
-		fmt.Fprintf(a.Err, "aiperf: note: %s\n", a.readable(l))
+		said := []string{"aiperf: note: " + a.readable(l)}
+		if width := widthOf(a.Err); width > 0 {
+			said = words.Fold(said[0], width, "  ")
+		}
+		fmt.Fprintln(a.Err, strings.Join(said, "\n"))
 	}
 }
 

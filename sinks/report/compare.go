@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -26,8 +27,12 @@ type Screen struct {
 // WriteConsole prints the comparison: the answer, and a row per metric that decides.
 func (c Comparison) WriteConsole(w io.Writer, how Screen) error {
 	said := c.screen(how, false)
-	if how.Terminal && !how.All && !c.severalCells() && strings.Count(said, "\n") > linesOfPair {
+	switch lines := strings.Count(said, "\n"); {
+	case !how.Terminal || how.All:
+	case !c.severalCells() && lines > linesOfPair:
 		said = c.screen(how, true)
+	case c.severalCells() && lines > linesAtLeast && how.Width >= narrowest:
+		said = c.overview(how)
 	}
 	_, err := io.WriteString(w, words.Clean(said))
 	return err
@@ -61,6 +66,61 @@ func (c Comparison) screen(how Screen, short bool) string {
 		return s.within(linesOfPair)
 	}
 	return s.String()
+}
+
+// overview is the comparison of several workloads in a few lines: of each the change of every
+// metric that decides.
+func (c Comparison) overview(how Screen) string {
+	s := newSheet(how.Width)
+	sentences := []string{c.Headline()}
+	if line := c.Changes(); line != "" {
+		sentences = append(sentences, line)
+	}
+	facts := c.design()
+	if code := c.Exit(); code != diag.OK {
+		facts += fmt.Sprintf(" · exit %d", code)
+	}
+	s.spread(sentences, facts)
+	g, workloads := c.workloads()
+	s.part(essential)
+	g.write(s)
+	s.part(advice)
+	s.hanging("values, intervals and more metrics: --all")
+	for _, line := range c.remarks(nil, nil, "with --all", true) {
+		line.write(s)
+	}
+	return s.within(max(linesAtLeast, workloads+linesBeyond))
+}
+
+// workloads is a table with a row per workload and a column per metric that decides.
+func (c Comparison) workloads() (g *grid, workloads int) {
+	g = &grid{left: 1, head: []string{""}}
+	var keys []decide.Key
+	var cells []string
+	of := map[string]map[decide.Key]string{}
+	for _, r := range c.Primary() {
+		if !slices.Contains(keys, r.Key) {
+			keys, g.head = append(keys, r.Key), append(g.head, shortName(r))
+		}
+		if of[r.Cell] == nil {
+			of[r.Cell] = map[decide.Key]string{}
+			cells = append(cells, r.Cell)
+		}
+		text := outcomeMarks[r.Outcome]
+		if point, _, _, unit := ShownChange(r); !math.IsNaN(point) {
+			text += " " + rounded(point) + unit
+		}
+		of[r.Cell][r.Key] = text
+	}
+	g.head = append(g.head, "")
+	for _, cell := range cells {
+		row := []string{words.Line(cell)}
+		for _, k := range keys {
+			row = append(row, cmp.Or(of[cell][k], noneMark))
+		}
+		g.rows = append(g.rows, append(row, ""))
+	}
+	return g, len(cells)
 }
 
 // load is what both systems were asked, of a comparison of one workload: "concurrency 4 ·

@@ -163,7 +163,7 @@ func TestComparisonOnTheConsole(t *testing.T) {
 smallest change this test finds (80 % power): 2 % (ITL p50) to 15 % (out tok/s)
 goodput worse: a side is 0 or has no end, so that only the direction counts
 to decide the ? at TTFT p50, measure again (12 to 35 trials show it if nothing
-changed): add --set multi_run.num_runs=35 to the command that measured each
+  changed): add --set multi_run.num_runs=35 to the command that measured each
 only in the candidate: concurrency 8
 `
 	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(b.String(), "\n")); diff != "" {
@@ -212,10 +212,10 @@ func TestComparisonInASentence(t *testing.T) {
 	c.Rows[0].Low, c.Rows[0].High = .01, .09
 	says("after| is not worse than before by more than 5 % (NOT WORSE)", "out tok/s better, but under 5 %")
 	c.Rows[0].Harmless, c.Rows[0].Undecidable, c.Rows[0].Note = false, true, "0 on both sides in every trial"
-	says("before and after| cannot be compared in out tok/s (UNDECIDED)", "out tok/s cannot be decided")
+	says("before and after| cannot be compared in out tok/s: 0 on both sides in every trial (UNDECIDED)", "out tok/s cannot be decided")
 	further.Key, further.Outcome = c.Rows[0].Key, decide.Unclear
 	c.Rows = append(c.Rows, further)
-	says("Not decided yet between before and after|: open in out tok/s, cannot be compared in out tok/s (UNDECIDED)",
+	says("Not decided yet between before and after|: open in out tok/s, cannot be compared in out tok/s: 0 on both sides in every trial (UNDECIDED)",
 		"out tok/s not decided yet")
 }
 
@@ -476,6 +476,98 @@ func TestMarginsOfSharesAreInPoints(t *testing.T) {
 		}
 		if !strings.Contains(b.String(), "smallest change this test finds (80 % power): 1.2 points") {
 			t.Errorf("what it finds is not in points:\n%s", &b)
+		}
+	}
+}
+
+// workloads is a comparison of n workloads: of each three metrics that decide.
+func workloads(n int, outcome func(cell, metric int) decide.Verdict) Comparison {
+	one := compared()
+	c := Comparison{&decide.Comparison{Baseline: "before", Candidate: "after", Paired: true, Trials: 5, Compared: 3 * n}}
+	for cell := range n {
+		for k, r := range one.Rows[:3] {
+			r.Cell, r.Outcome = fmt.Sprintf("isl %d, concurrency 4", 64<<cell), outcome(cell, k)
+			c.Rows = append(c.Rows, r)
+		}
+		r := one.Rows[4]
+		r.Cell = c.Rows[len(c.Rows)-1].Cell
+		c.Rows = append(c.Rows, r)
+	}
+	return c
+}
+
+// On a terminal a comparison of several workloads has a row for each; a pipe, a narrow
+// terminal and --all take everything.
+func TestSeveralWorkloadsAreFolded(t *testing.T) {
+	t.Parallel()
+	c := workloads(6, func(cell, k int) decide.Verdict {
+		return []decide.Verdict{decide.Better, decide.Unclear, decide.Equivalent}[(cell+k)%3]
+	})
+	for _, x := range []struct {
+		how    Screen
+		folded bool
+	}{
+		{Screen{Width: 80, Terminal: true}, true},
+		{Screen{Width: 200, Terminal: true}, true},
+		{Screen{Width: 50, Terminal: true}, false},
+		{Screen{Width: 80}, false},
+		{Screen{Width: 80, Terminal: true, All: true}, false},
+	} {
+		var b strings.Builder
+		if err := c.WriteConsole(&b, x.how); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(b.String(), "\n"); x.folded != (n <= linesAtLeast) {
+			t.Errorf("%+v: %d lines:\n%s", x.how, n, &b)
+		}
+		for cell := range 6 {
+			want := fmt.Sprintf("isl %d, concurrency 4", 64<<cell)
+			if strings.Count(b.String(), want) != 1 {
+				t.Errorf("%+v: not one %s in\n%s", x.how, want, &b)
+			}
+		}
+		for line := range strings.SplitSeq(b.String(), "\n") {
+			if words.Width(line) > x.how.Width {
+				t.Errorf("%+v: %d columns: %s", x.how, words.Width(line), line)
+			}
+		}
+	}
+	if said := written(t, c)["Markdown"]; strings.Count(said, "| isl 64, concurrency 4 |") != 4 {
+		t.Errorf("Markdown does not have every row:\n%s", said)
+	}
+}
+
+// The headline says of how many workloads nothing can be said, and why; and where nothing was
+// decided, what.
+func TestTheHeadlineNamesWhatIsOpen(t *testing.T) {
+	t.Parallel()
+	doubt := func(c Comparison, from int) Comparison {
+		for i := range c.Rows {
+			if r := &c.Rows[i]; i/4 >= from && r.Primary {
+				r.Outcome, r.Undecidable, r.Note = decide.Unclear, true, "in doubt (check coalesced)"
+			}
+		}
+		return c
+	}
+	for _, x := range []struct {
+		c    Comparison
+		want string
+	}{
+		{
+			doubt(workloads(4, func(_, _ int) decide.Verdict { return decide.Better }), 2),
+			"after is faster than before in 2 of 4 workloads; the other 2 cannot be judged: in doubt (check coalesced) (UNDECIDED)",
+		},
+		{
+			doubt(workloads(2, func(_, _ int) decide.Verdict { return decide.Better }), 0),
+			"before and after cannot be compared in out tok/s and TTFT p50: in doubt (check coalesced) (UNDECIDED)",
+		},
+		{
+			workloads(2, func(_, _ int) decide.Verdict { return decide.Unclear }),
+			"Not decided yet between before and after: open in out tok/s and TTFT p50 (UNDECIDED)",
+		},
+	} {
+		if got := x.c.Headline(); got != x.want {
+			t.Errorf("got  %q\nwant %q", got, x.want)
 		}
 	}
 }

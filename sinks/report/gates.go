@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -119,7 +120,7 @@ func (r *Report) cleanSentence() string {
 	if r.Requests.Failed > 0 || n == 0 {
 		return ""
 	}
-	most := stats.Share([]stats.Tally{{Hits: 0, Of: float64(n)}}, 0.95).High
+	most := stats.Share([]stats.Tally{{Hits: 0, Of: float64(n)}}, cmp.Or(r.Results.Level, 0.95)).High
 	return fmt.Sprintf("no errors in %s (true rate ≤ %.2g %%)", words.Count(n, "request"), 100*most)
 }
 

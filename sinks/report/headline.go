@@ -33,6 +33,7 @@ func (c Comparison) Headline() string {
 		if said += cmp.Or(c.inCells(is(o)), c.size(is(o))); c.severalCells() && !certain {
 			said += " in " + c.metrics(is(o))
 		}
+		said += c.unjudged(is(o))
 	case o == decide.Equivalent:
 		said = fmt.Sprintf("%s and %s are equal within the margin of %s", a, b, c.margins())
 		if found := c.metrics(changed); found != "" {
@@ -67,20 +68,72 @@ func (c Comparison) openSentence(a, b string) string {
 		if yet != "" {
 			said += "; not decided yet in " + yet
 		}
+		if rest := c.unjudged(better); rest != "" {
+			return said + rest
+		}
 		if never != "" {
-			said += "; " + never + " cannot be compared"
+			said += "; " + never + " cannot be compared" + c.reasons()
 		}
 		return said
 	}
 	switch {
 	case yet != "" && never != "":
-		return fmt.Sprintf("Not decided yet between %s and %s: open in %s, cannot be compared in %s", b, a, yet, never)
+		return fmt.Sprintf("Not decided yet between %s and %s: open in %s, cannot be compared in %s", b, a, yet, never) + c.reasons()
 	case never != "":
-		return fmt.Sprintf("%s and %s cannot be compared in %s", b, a, never)
+		return fmt.Sprintf("%s and %s cannot be compared in %s", b, a, never) + c.reasons()
 	case yet != "":
 		return fmt.Sprintf("Not decided yet between %s and %s: open in %s", b, a, yet)
 	}
-	return fmt.Sprintf("No decision between %s and %s", b, a)
+	said := fmt.Sprintf("No decision between %s and %s", b, a)
+	if left := c.metrics(func(r decide.Row) bool { return r.Outcome == decide.Unclear }); left != "" {
+		said += ": whether " + left + " changed by more than the margin is open"
+	}
+	return said
+}
+
+// unjudged counts the workloads that do not carry an outcome because nothing can be judged
+// there, and says why: "; the other 2 cannot be judged: …"; "" where there are none, or only
+// one workload.
+func (c Comparison) unjudged(carries func(decide.Row) bool) string {
+	if !c.severalCells() {
+		return ""
+	}
+	all, some, never := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, r := range c.Primary() {
+		all[r.Cell] = true
+		some[r.Cell] = some[r.Cell] || carries(r)
+		never[r.Cell] = never[r.Cell] || r.Undecidable
+	}
+	carrying, n := 0, 0
+	for cell := range all {
+		switch {
+		case some[cell]:
+			carrying++
+		case never[cell]:
+			n++
+		}
+	}
+	switch {
+	case n == 0:
+		return ""
+	case n == len(all)-carrying:
+		return fmt.Sprintf("; the other %d cannot be judged", n) + c.reasons()
+	}
+	return fmt.Sprintf("; %d cannot be judged", n) + c.reasons()
+}
+
+// reasons are why rows cannot be decided: ": in doubt (check coalesced)".
+func (c Comparison) reasons() string {
+	var why []string
+	for _, r := range c.Primary() {
+		if r.Undecidable && r.Note != "" && !slices.Contains(why, r.Note) {
+			why = append(why, r.Note)
+		}
+	}
+	if len(why) == 0 {
+		return ""
+	}
+	return ": " + some(why, 2)
 }
 
 // size is the change that decides, of a comparison of one workload: ": TTFT p50 +12.7 %

@@ -57,7 +57,7 @@ func (x said) parts() (text string, commands []string) {
 func (x said) write(s *sheet) {
 	s.part(x.weight)
 	text, commands := x.parts()
-	s.wrapped("", text)
+	s.hanging(text)
 	for _, c := range commands {
 		s.line("  " + c)
 	}

@@ -127,12 +127,19 @@ func (s *sheet) wrapped(head, text string) {
 	s.line(line)
 }
 
+// hanging writes text whose continuations are indented, so that it is seen where it ends.
+func (s *sheet) hanging(text string) {
+	for _, line := range words.Fold(text, min(s.width, sentenceWidth), "  ") {
+		s.line(line)
+	}
+}
+
 // phrases writes short texts behind each other; a line is broken between them.
 func (s *sheet) phrases(parts []string) {
 	line := ""
 	for _, p := range parts {
 		if line != "" && words.Width(line)+3+words.Width(p) > min(s.width, sentenceWidth) {
-			s.wrapped("", line)
+			s.hanging(line)
 			line = ""
 		}
 		if line != "" {
@@ -141,7 +148,7 @@ func (s *sheet) phrases(parts []string) {
 		line += p
 	}
 	if line != "" {
-		s.wrapped("", line)
+		s.hanging(line)
 	}
 }
 

@@ -54,14 +54,14 @@ func (s step) String() string {
 func (s *sheet) steps(all []step) {
 	for _, x := range all {
 		if whole := x.String(); x.command == "" || words.Width(whole) <= min(s.width, sentenceWidth) {
-			s.wrapped("", whole)
+			s.hanging(whole)
 			continue
 		}
 		what := x.what
 		if x.aside != "" {
 			what += " (" + x.aside + ")"
 		}
-		s.wrapped("", what+":")
+		s.hanging(what + ":")
 		s.line("  " + x.command)
 	}
 }
