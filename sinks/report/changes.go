@@ -90,6 +90,9 @@ func rounded(v float64) string {
 		digits = 1
 	}
 	text := words.Decimals(100*v, digits)
+	if strings.Trim(text, "-0.") == "" {
+		return words.Decimals(0, digits)
+	}
 	if v > 0 {
 		return "+" + text
 	}

@@ -544,7 +544,8 @@ func TestTheHeadlineNamesWhatIsOpen(t *testing.T) {
 	doubt := func(c Comparison, from int) Comparison {
 		for i := range c.Rows {
 			if r := &c.Rows[i]; i/4 >= from && r.Primary {
-				r.Outcome, r.Undecidable, r.Note = decide.Unclear, true, "in doubt (check coalesced)"
+				r.Outcome, r.Undecidable, r.Check = decide.Unclear, true, []string{"coalesced", "turnaround"}[i%2]
+				r.Note = "in doubt (check " + r.Check + ")"
 			}
 		}
 		return c
@@ -555,11 +556,11 @@ func TestTheHeadlineNamesWhatIsOpen(t *testing.T) {
 	}{
 		{
 			doubt(workloads(4, func(_, _ int) decide.Verdict { return decide.Better }), 2),
-			"after is faster than before in 2 of 4 workloads; the other 2 cannot be judged: in doubt (check coalesced) (UNDECIDED)",
+			"after is faster than before in 2 of 4 workloads; the other 2 cannot be judged: in doubt (checks coalesced and turnaround) (UNDECIDED)",
 		},
 		{
 			doubt(workloads(2, func(_, _ int) decide.Verdict { return decide.Better }), 0),
-			"before and after cannot be compared in out tok/s and TTFT p50: in doubt (check coalesced) (UNDECIDED)",
+			"before and after cannot be compared in out tok/s and TTFT p50: in doubt (checks coalesced and turnaround) (UNDECIDED)",
 		},
 		{
 			workloads(2, func(_, _ int) decide.Verdict { return decide.Unclear }),

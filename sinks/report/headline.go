@@ -124,11 +124,21 @@ func (c Comparison) unjudged(carries func(decide.Row) bool) string {
 
 // reasons are why rows cannot be decided: ": in doubt (check coalesced)".
 func (c Comparison) reasons() string {
-	var why []string
+	var why, checks []string
 	for _, r := range c.Primary() {
-		if r.Undecidable && r.Note != "" && !slices.Contains(why, r.Note) {
+		switch {
+		case !r.Undecidable:
+		case r.Check != "" && !slices.Contains(checks, r.Check):
+			checks = append(checks, r.Check)
+		case r.Check == "" && r.Note != "" && !slices.Contains(why, r.Note):
 			why = append(why, r.Note)
 		}
+	}
+	switch {
+	case len(checks) > 1:
+		why = append(why, "in doubt (checks "+some(checks, maxChanges)+")")
+	case len(checks) == 1:
+		why = append(why, "in doubt (check "+checks[0]+")")
 	}
 	if len(why) == 0 {
 		return ""

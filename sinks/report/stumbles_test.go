@@ -158,6 +158,16 @@ func TestNumbersRoundAlike(t *testing.T) {
 	}
 }
 
+// A change that rounds to nothing has no sign.
+func TestNoChangeHasNoSign(t *testing.T) {
+	t.Parallel()
+	for v, want := range map[float64]string{-1e-9: "0.0", 1e-9: "0.0", 0: "0.0", -0.2: "−20", 0.013: "+1.3"} {
+		if got := rounded(v); got != want {
+			t.Errorf("%g is %q, want %q", v, got, want)
+		}
+	}
+}
+
 func estimated(mean, half float64) stats.Estimate {
 	return stats.Estimate{Mean: mean, Low: mean - half, High: mean + half, N: 5}
 }

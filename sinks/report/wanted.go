@@ -146,7 +146,7 @@ func (r *Report) openBest(holds func(decide.Best) bool) bool {
 		return false
 	}
 	for _, b := range r.asked() {
-		if !b.Shown && !b.Tie && b.RunnerUp != nil && !(b.Limits && openLimits(b.MayBe)) && holds(b) {
+		if !b.Shown && !b.Tie && !b.Doubtful && b.RunnerUp != nil && !(b.Limits && openLimits(b.MayBe)) && holds(b) {
 			return true
 		}
 	}

@@ -44,6 +44,17 @@ func TestWhatIsAdvisedDecides(t *testing.T) {
 	if got, want := r.WantedSentence(), "to decide the limits: aiperf run sweep.cue --num-profile-runs 7 (99 % takes 368 requests a cell)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	// more trials do not cure values in doubt
+	r = limited(t, 1, 8)
+	for i := range r.Results.Best {
+		r.Results.Best[i].Doubtful = true
+	}
+	for i := range r.Results.UnderSLO {
+		r.Results.UnderSLO[i].Doubtful = true
+	}
+	if got := r.WantedSentence(); got != "" {
+		t.Errorf("%q", got)
+	}
 	// followed, it leaves nothing of what it named open
 	if r := limited(t, 7, 60); r.Results.Cells[0].SLOs[0].State != decide.Held {
 		t.Errorf("420 of 420 requests: %s", r.Results.Cells[0].SLOs[0].State)
