@@ -2,15 +2,18 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+	"time"
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/runner/cluster"
 )
@@ -20,12 +23,23 @@ var workersFlag = argv.Switch{
 	Doc: "send the load from N processes on this machine, which share each run: the load is what it is with one",
 }
 
+var listenFlag = argv.Switch{
+	Name: "listen", Arg: "ADDR", Topic: "load",
+	Doc: "wait there for the workers, which are started on other machines with aiperf worker; needs --token-file",
+}
+
+var tokenFileFlag = argv.Switch{
+	Name: "token-file", Arg: "FILE", Topic: "load",
+	Doc: "file with the token that these workers have to know; made if it is missing",
+}
+
 var workerCommand = command{
 	minor: true, name: "worker", usage: "send a part of the load of another aiperf",
 	help: `aiperf worker --join URL joins the program that aiperf run --workers has begun,
 and sends its part of every run. It ends with it.`,
 	flags: []argv.Switch{
 		{Name: "join", Arg: "URL", Doc: "address of the coordinator, as in nats://127.0.0.1:4222"},
+		{Name: "wait", Arg: "SECONDS", Doc: "how long to wait for a coordinator that is not there yet (default 0)"},
 		{Name: "index", Arg: "K", Doc: "which worker it is, from 0 on; without it one that is missing"},
 		{Name: "token-file", Arg: "FILE", Doc: "file with the token that the coordinator wants; - is stdin"},
 	},
@@ -53,13 +67,25 @@ and sends its part of every run. It ends with it.`,
 				return diag.New(fmt.Sprintf("--index: %s is no number from 0 on", p.Get("index")), "")
 			}
 		}
-		return cluster.Join(a.hard, p.Get("join"), strings.TrimSpace(string(token)), version, k)
+		wait := 0.0
+		if p.Has("wait") {
+			if wait, err = strconv.ParseFloat(p.Get("wait"), 64); err != nil || !(wait >= 0 && wait <= maxWait) {
+				return diag.New(fmt.Sprintf("--wait: %s is no time from 0 to %d s", p.Get("wait"), maxWait), "")
+			}
+		}
+		return cluster.Join(a.hard, cluster.Joining{
+			URL: p.Get("join"), Token: strings.TrimSpace(string(token)), Version: version, K: k,
+			Wait: time.Duration(wait * float64(time.Second)),
+		})
 	},
 }
 
 // workers starts the processes that --workers asks for and has them send what the plan
 // says. end lets them go.
 func (a *app) workers(p *argv.Line, opt *runner.Options) (end func() error, err error) {
+	if p.Has("listen") != p.Has("token-file") || p.Has("listen") && !p.Has("workers") {
+		return nil, diag.New("--workers, --listen and --token-file belong together", "--workers 3 alone starts three here")
+	}
 	if !p.Has("workers") {
 		return func() error { return nil }, nil
 	}
@@ -67,16 +93,32 @@ func (a *app) workers(p *argv.Line, opt *runner.Options) (end func() error, err 
 	if err != nil || n < 1 || n > mostWorkers {
 		return nil, diag.New(fmt.Sprintf("--workers: %s is not a number from 1 to %d", p.Get("workers"), mostWorkers), "")
 	}
-	c, err := cluster.Open(a.issue, cluster.Options{
+	o := cluster.Options{
 		Workers: n, Version: version,
 		Launch: func(url, token string, k int64) (*cluster.Process, error) { return launch(opt.Exe, url, token, k) },
-	})
-	if err != nil {
+	}
+	if p.Has("listen") {
+		o.Listen, o.Launch = p.Get("listen"), nil
+		if o.Token, err = cluster.TokenIn(p.Get("token-file")); err != nil {
+			return nil, err
+		}
+		o.Missing = func(n int64, address string) {
+			fmt.Fprintf(a.Err, "waiting for %s: aiperf worker --join %s --token-file %s\n", words.Count(n, "worker"),
+				address, p.Get("token-file"))
+		}
+	}
+	c, err := cluster.Open(a.issue, o)
+	if e := (*diag.Error)(nil); errors.As(err, &e) {
+		return nil, e
+	} else if err != nil {
 		return nil, &diag.Error{Code: diag.Failed, Message: "--workers: " + err.Error(), Cause: err}
 	}
 	opt.Driver = c.Driver()
 	return c.Close, nil
 }
+
+// maxWait is the longest --wait, in seconds.
+const maxWait = 86400
 
 // mostWorkers is how many processes one machine is asked for at most.
 const mostWorkers = 256

@@ -11,54 +11,104 @@
 package cluster
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
+	neturl "net/url"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // bus is the way from the coordinator to its workers.
 type bus struct {
-	server *server.Server
-	conn   *nats.Conn
-	js     jetstream.JetStream
-	dir    string // what is not acknowledged yet lies here
-	token  string
+	server  *server.Server
+	conn    *nats.Conn
+	js      jetstream.JetStream
+	dir     string // what is not acknowledged yet lies here
+	token   string
+	url     string // where workers of this machine reach it
+	address string // and those of others
+}
+
+// split is an address with a port.
+func split(listen string) (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(listen)
+	if err == nil {
+		port, err = strconv.Atoi(text)
+	}
+	if err != nil || port < 0 || port > 65535 {
+		return "", 0, diag.New(fmt.Sprintf("--listen: %s is no address with a port to listen at", listen), "such as 0.0.0.0:4222")
+	}
+	if host == "" {
+		host = "0.0.0.0"
+	}
+	return host, port, nil
 }
 
 // starting is how long a server may take to be ready.
 const starting = 10 * time.Second
 
-// openBus starts a server on loopback, which only those can speak to who know its token.
-func openBus() (*bus, error) {
+// openBus starts a server, which only those can speak to who know its token: on loopback
+// where listen is "", else there, and then by TLS unless that is loopback, too.
+func openBus(listen, token string) (*bus, error) {
+	o := &server.Options{
+		ServerName: "aiperf", Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, NoSigs: true, NoLog: true,
+		MaxPayload: maxPayload, DisableShortFirstPing: true,
+	}
+	var err error
+	if listen != "" {
+		if o.Host, o.Port, err = split(listen); err != nil {
+			return nil, err
+		}
+		if o.Port == 0 {
+			o.Port = server.RANDOM_PORT
+		}
+	}
+	if token == "" {
+		if token, err = newToken(); err != nil {
+			return nil, err
+		}
+	}
+	scheme := "nats"
+	if !private(o.Host) {
+		scheme = "tls"
+		if o.TLSConfig, err = serverTLS(token); err != nil {
+			return nil, err
+		}
+		o.TLS, o.TLSTimeout = true, starting.Seconds()
+	}
 	dir, err := os.MkdirTemp("", "aiperf-workers-")
 	if err != nil {
 		return nil, err
 	}
-	var secret [32]byte
-	if _, err := rand.Read(secret[:]); err != nil {
-		return nil, err
-	}
-	b := &bus{dir: dir, token: hex.EncodeToString(secret[:])}
-	b.server, err = server.NewServer(&server.Options{
-		ServerName: "aiperf", Host: "127.0.0.1", Port: server.RANDOM_PORT, Authorization: b.token,
-		JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true, MaxPayload: maxPayload,
-		DisableShortFirstPing: true,
-	})
+	o.Authorization, o.StoreDir = token, dir
+	b := &bus{dir: dir, token: token}
+	b.server, err = server.NewServer(o)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	b.server.Start()
 	if !b.server.ReadyForConnections(starting) {
-		return nil, errors.Join(errors.New("the message server did not start"), b.close())
+		return nil, errors.Join(fmt.Errorf("cannot listen at %s", net.JoinHostPort(o.Host, strconv.Itoa(o.Port))), b.close())
 	}
-	if b.conn, b.js, err = connect(b.server.ClientURL(), b.token, nil); err != nil {
+	at, ok := b.server.Addr().(*net.TCPAddr)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("no port: %v", b.server.Addr()), b.close())
+	}
+	host := o.Host
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	b.address = addressOf(o.Host, at.Port)
+	b.url = scheme + "://" + net.JoinHostPort(host, strconv.Itoa(at.Port))
+	if b.conn, b.js, err = connect(b.url, b.token, nil); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
 	return b, nil
@@ -70,12 +120,22 @@ const maxPayload = 8 << 20
 // connect joins the server at url. lost is called when the connection has broken for good,
 // and when the server did not take what was published.
 func connect(url, token string, lost func()) (*nats.Conn, jetstream.JetStream, error) {
-	conn, err := nats.Connect(url, nats.Token(token), nats.Name("aiperf"), nats.NoReconnect(),
+	options := []nats.Option{
+		nats.Token(token), nats.Name("aiperf"), nats.NoReconnect(),
 		nats.ClosedHandler(func(*nats.Conn) {
 			if lost != nil {
 				lost()
 			}
-		}))
+		}),
+	}
+	if u, err := neturl.Parse(url); err != nil || !private(u.Hostname()) || u.Scheme == "tls" { // a token goes to who knows it
+		pinned, err := clientTLS(token)
+		if err != nil {
+			return nil, nil, err
+		}
+		options = append(options, nats.Secure(pinned))
+	}
+	conn, err := nats.Connect(url, options...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot reach the coordinator at %s: %w", url, err)
 	}

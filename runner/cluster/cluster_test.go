@@ -67,7 +67,11 @@ func opened(t *testing.T, s *server, phases ...schema.Phase) *onerun.Opened {
 func started(t *testing.T, url, token string, k int64) *cluster.Process {
 	ctx, kill := context.WithCancel(context.WithoutCancel(t.Context()))
 	w := &cluster.Process{Over: make(chan struct{}), Kill: kill}
-	go func() { defer close(w.Over); defer kill(); w.Err = cluster.Join(ctx, url, token, "test", k) }()
+	go func() {
+		defer close(w.Over)
+		defer kill()
+		w.Err = cluster.Join(ctx, cluster.Joining{URL: url, Token: token, Version: "test", K: k})
+	}()
 	return w
 }
 
@@ -178,7 +182,7 @@ func TestStrangers(t *testing.T) {
 			w := &cluster.Process{Over: make(chan struct{}), Kill: func() {}}
 			go func() {
 				defer close(w.Over)
-				w.Err = cluster.Join(context.WithoutCancel(t.Context()), url, token, "test", k)
+				w.Err = cluster.Join(context.WithoutCancel(t.Context()), cluster.Joining{URL: url, Token: token, Version: "test", K: k})
 			}()
 			return w, nil
 		},
@@ -192,7 +196,7 @@ func TestStrangers(t *testing.T) {
 		{address, "wrong", "test", "cannot reach the coordinator at " + address},
 		{"nats://127.0.0.1:1", right, "test", "cannot reach the coordinator at nats://127.0.0.1:1"},
 	} {
-		err := cluster.Join(t.Context(), x.url, x.token, x.version, -1)
+		err := cluster.Join(t.Context(), cluster.Joining{URL: x.url, Token: x.token, Version: x.version, K: -1})
 		if err == nil || !strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), right) {
 			t.Errorf("Join: %v, want %q", err, x.want)
 		}

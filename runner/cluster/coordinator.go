@@ -27,8 +27,12 @@ import (
 type Options struct {
 	Workers int
 	Version string // of this program: workers are of the same
+	Listen  string // host and port for workers of other machines; "" for those that Launch starts
+	Token   string // that they have to know; "" for a new one
+	// Missing, where workers join by themselves, is told how many have not, and where they can.
+	Missing func(n int64, address string)
 	// Launch starts worker k, which joins at url with a token. What it returns is closed
-	// when the worker has ended, and then says why.
+	// when the worker has ended, and then says why. nil: workers join by themselves.
 	Launch func(url, token string, k int64) (*Process, error)
 }
 
@@ -55,14 +59,15 @@ type Coordinator struct {
 
 // How long a coordinator waits.
 const (
-	joining   = time.Minute      // for all workers to join
+	joining   = time.Minute      // for all workers that it started to join
+	arriving  = 30 * time.Minute // for those that are started by somebody else
 	preparing = 30 * time.Minute // for files to be read
 	silence   = 20 * time.Second // of a worker that is there
 )
 
 // Open starts the workers, and waits until all have joined.
 func Open(ctx context.Context, o Options) (*Coordinator, error) {
-	b, err := openBus()
+	b, err := openBus(o.Listen, o.Token)
 	if err != nil {
 		return nil, err
 	}
@@ -86,17 +91,26 @@ func (c *Coordinator) fill(ctx context.Context) error {
 		if p != nil && !p.over() {
 			continue
 		}
+		if c.o.Launch == nil {
+			continue
+		}
 		c.leave(int64(k))
-		p, err := c.o.Launch(c.bus.server.ClientURL(), c.bus.token, int64(k))
+		p, err := c.o.Launch(c.bus.url, c.bus.token, int64(k))
 		if err != nil {
 			return err
 		}
 		c.processes[k] = p
 	}
 	c.mu.Lock()
-	all := c.all
+	all, missing := c.all, c.missing()
 	c.mu.Unlock()
-	return c.await(ctx, all, joining)
+	within := joining
+	if c.o.Launch == nil {
+		if within = arriving; missing > 0 {
+			c.o.Missing(missing, c.bus.address)
+		}
+	}
+	return c.await(ctx, all, within)
 }
 
 // leave frees the place of a worker that is gone, or as good as gone.
@@ -174,7 +188,8 @@ func (c *Coordinator) listen(ctx context.Context) error {
 			run.over(&d)
 		}
 	})
-	return errors.Join(join, blocks, beats, times, phases, ends)
+	// a worker that asks at once is heard
+	return errors.Join(join, blocks, beats, times, phases, ends, c.bus.conn.FlushTimeout(starting))
 }
 
 // join gives a worker its number.
@@ -199,7 +214,11 @@ func (c *Coordinator) join(h hello) welcome {
 	if c.missing() == 0 {
 		close(c.all)
 	}
-	return welcome{K: k, Of: int64(c.o.Workers), Dir: c.bus.dir}
+	w := welcome{K: k, Of: int64(c.o.Workers)}
+	if c.o.Launch != nil { // on this machine
+		w.Dir = c.bus.dir
+	}
+	return w
 }
 
 // current is the run under way, nil between two.
@@ -230,6 +249,10 @@ func (c *Coordinator) beat(m *nats.Msg) {
 	}
 	run := c.now
 	c.mu.Unlock()
+	if !there && strings.HasPrefix(b.Orders, nats.InboxPrefix) {
+		why := order{Quit: true, Why: "it was taken for lost, and is not waited for any more"}
+		_ = c.bus.conn.Publish(b.Orders, packed(why))
+	}
 	if there && run != nil && run.number == b.Run {
 		run.seen(b.K, &b.Live)
 	}
@@ -289,9 +312,9 @@ func (c *Coordinator) Driver() onerun.Driver { return onerun.Remote{Send: c.send
 
 // Close lets the workers go.
 func (c *Coordinator) Close() error {
-	for k, p := range c.processes {
-		if c.bus.conn != nil && p != nil && !p.over() {
-			_, _ = ask[answer](c.bus.conn, c.orders(int64(k)), order{Quit: true}, time.Second)
+	for k := range c.processes {
+		if at := c.orders(int64(k)); c.bus.conn != nil && at != "" {
+			_, _ = ask[answer](c.bus.conn, at, order{Quit: true}, time.Second) // it may be gone
 		}
 	}
 	for _, p := range c.processes {

@@ -53,6 +53,7 @@ type order struct {
 	Run     int          `json:"run"`
 	Prepare *onerun.Spec `json:"prepare,omitempty"`
 	Quit    bool         `json:"quit,omitempty"`
+	Why     string       `json:"why,omitempty"` // to quit, where that is no ordinary end
 }
 
 // answer is that to an order.

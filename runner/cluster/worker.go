@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -24,12 +25,26 @@ import (
 	"aiperf.dev/aiperf/schema"
 )
 
-// Join is worker k, or any below 0, until the coordinator at url lets it go, or is gone, or
-// ctx ends.
-func Join(ctx context.Context, url, token, version string, k int64) error {
+// Joining is what a worker is told.
+type Joining struct {
+	URL, Token string        // of the coordinator
+	Version    string        // of this program
+	K          int64         // which worker it is; any that is missing below 0
+	Wait       time.Duration // for a coordinator that is not there yet
+}
+
+// Join is a worker until the coordinator lets it go, or is gone, or ctx ends.
+func Join(ctx context.Context, j Joining) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	conn, js, err := connect(url, token, cancel)
+	conn, js, err := connect(j.URL, j.Token, cancel)
+	for until := time.Now().Add(j.Wait); errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, nats.ErrNoServers); {
+		if ctx.Err() != nil || time.Now().After(until) {
+			break
+		}
+		time.Sleep(knocking)
+		conn, js, err = connect(j.URL, j.Token, cancel)
+	}
 	if err != nil {
 		return err
 	}
@@ -42,7 +57,7 @@ func Join(ctx context.Context, url, token, version string, k int64) error {
 	if err := errors.Join(takes, ends, conn.FlushTimeout(starting)); err != nil { // who has joined may be ordered
 		return err
 	}
-	w.me, err = ask[welcome](conn, subjectJoin, hello{w.inbox, k, version, host, os.Getpid()}, starting)
+	w.me, err = ask[welcome](conn, subjectJoin, hello{w.inbox, j.K, j.Version, host, os.Getpid()}, starting)
 	if err != nil {
 		return err
 	}
@@ -55,6 +70,9 @@ func Join(ctx context.Context, url, token, version string, k int64) error {
 	defer os.RemoveAll(w.dir)
 	return w.work(ctx, orders, stops)
 }
+
+// knocking is how long a worker waits before it tries a coordinator again.
+const knocking = 200 * time.Millisecond
 
 // worker sends its part of runs, one after the other.
 type worker struct {
@@ -118,7 +136,11 @@ func (w *worker) work(ctx context.Context, orders, stops chan *nats.Msg) error {
 				continue
 			}
 			if o.Quit {
-				return m.Respond(packed(answer{}))
+				_ = m.Respond(packed(answer{})) // nobody may wait for it
+				if o.Why != "" {
+					return diag.New(o.Why, "")
+				}
+				return nil
 			}
 			w.obey(ctx, m, &o)
 		}
