@@ -128,7 +128,8 @@ func connect(url, token string, lost func()) (*nats.Conn, jetstream.JetStream, e
 			}
 		}),
 	}
-	if u, err := neturl.Parse(url); err != nil || !private(u.Hostname()) || u.Scheme == "tls" { // a token goes to who knows it
+	// elsewhere the token goes to who knows it alone
+	if u, err := neturl.Parse(url); err != nil || !private(u.Hostname()) || u.Scheme == "tls" {
 		pinned, err := clientTLS(token)
 		if err != nil {
 			return nil, nil, err

@@ -182,7 +182,8 @@ func TestStrangers(t *testing.T) {
 			w := &cluster.Process{Over: make(chan struct{}), Kill: func() {}}
 			go func() {
 				defer close(w.Over)
-				w.Err = cluster.Join(context.WithoutCancel(t.Context()), cluster.Joining{URL: url, Token: token, Version: "test", K: k})
+				j := cluster.Joining{URL: url, Token: token, Version: "test", K: k}
+				w.Err = cluster.Join(context.WithoutCancel(t.Context()), j)
 			}()
 			return w, nil
 		},

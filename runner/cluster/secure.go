@@ -110,7 +110,8 @@ func clientTLS(token string) (*tls.Config, error) {
 		// names and authorities say nothing here: the key below is the whole proof
 		InsecureSkipVerify: true,
 		VerifyConnection: func(s tls.ConnectionState) error {
-			if len(s.PeerCertificates) == 0 || !key.Public().(ed25519.PublicKey).Equal(s.PeerCertificates[0].PublicKey) {
+			want, ok := key.Public().(ed25519.PublicKey)
+			if !ok || len(s.PeerCertificates) == 0 || !want.Equal(s.PeerCertificates[0].PublicKey) {
 				return errStranger
 			}
 			return nil
