@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +25,8 @@ func (d *draft) readSearch(root *source.Node) (bad Errors) {
 	}
 	bad = append(bad, d.searchLimits(root, s)...)
 	path, span := s.Get("path"), s.Get("range")
-	if path.Text() == "" || span == nil || span.Kind != source.List || len(span.Items) != 2 {
+	if path.Text() == "" || span == nil || span.Kind != source.List || len(span.Items) != 2 ||
+		!(source.NumberOf(span.Items[0].Plain()) > 0) {
 		return bad // the schema says what is wrong
 	}
 	axis := source.ObjectNode(span.Origin)
@@ -55,6 +57,12 @@ func (d *draft) searchLimits(root, s *source.Node) (bad Errors) {
 		return source.Mistake(where.Origin, "search.where", "says limits that slos say, too",
 			"keep one of them: without where a search goes by slos")
 	}
+	for _, a := range d.src.Assignments {
+		if a.Path == "benchmark.slos" || strings.HasPrefix(a.Path, "benchmark.slos.") {
+			return source.Mistake(a.Origin, a.Path, "says limits that search.where says, too",
+				"leave it out, or where: without where a search goes by slos")
+		}
+	}
 	slos, bad := limitsOf(where, "search.where")
 	if len(slos.Fields) > 0 {
 		body.Put("slos", slos)
@@ -82,6 +90,9 @@ func limitsOf(where *source.Node, path string) (slos *source.Node, bad Errors) {
 			bad = append(bad, source.Mistake(n.Origin, at,
 				fmt.Sprintf("%q: expected one metric of a request and its limit", n.Text()),
 				`such as "time_to_first_token < 500"; a percentile of all requests is written as share, and what a whole run shows in also`)...)
+		case l.Unmet():
+			bad = append(bad, source.Mistake(n.Origin, at, fmt.Sprintf("%q: no request is below %g", n.Text(), l.Value),
+				"give a limit above 0")...)
 		case slos.Get(l.Tag) != nil:
 			bad = append(bad, source.Mistake(n.Origin, at, "limits "+l.Tag+" twice", "keep the narrower one")...)
 		default:
@@ -99,6 +110,9 @@ type Limit struct {
 	Value float64
 }
 
+// Unmet reports whether no request can meet the limit: no figure of a request is below 0.
+func (l Limit) Unmet() bool { return !l.Above && l.Value <= 0 }
+
 // ParseLimit reads "time_to_first_token < 500". Times are continuous, so that < and <=
 // are the same. "correct" asks for right answers to questions.
 func ParseLimit(text string) (Limit, bool) {
@@ -112,6 +126,6 @@ func ParseLimit(text string) (Limit, bool) {
 	l := Limit{Tag: strings.TrimSpace(text[:at]), Above: text[at] == '>'}
 	value, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimPrefix(text[at+1:], "=")), 64)
 	l.Value = value
-	return l, err == nil && l.Tag != "" && !slices.ContainsFunc([]rune(l.Tag),
+	return l, err == nil && !math.IsNaN(value) && !math.IsInf(value, 0) && l.Tag != "" && !slices.ContainsFunc([]rune(l.Tag),
 		func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 }

@@ -103,6 +103,14 @@ func (p *Plan) checkSearch() error {
 			return &schema.Error{Path: other.path, Message: "cannot be combined with search", Hint: other.hint}
 		}
 	}
+	for _, a := range p.Axes {
+		if len(p.Cells) > 1 && len(a.Values) > 1 {
+			return &schema.Error{
+				Path: strings.TrimPrefix(a.Path, "benchmark."), Place: a.Origin.Where,
+				Message: "a list of values cannot be combined with search", Hint: "run one search for each of its values",
+			}
+		}
+	}
 	if len(p.Axes) != 1 || len(p.Cells) != 1 {
 		return refuse(".path", s.Path+" has one value here", "leave out the flag that sets it")
 	}

@@ -121,6 +121,9 @@ func texts(numbers []int) (out []string) {
 	return out
 }
 
+// quicksOwn are the parts of an experiment that quick writes, or that cannot be combined with a search.
+var quicksOwn = []string{"search", "sweep", "multi_run", "gates", "compare"}
+
 // question reads what the command line asks, and finds the server.
 func (q *quickly) question() (err error) {
 	q.ask = quick.Ask{
@@ -149,6 +152,10 @@ func (q *quickly) question() (err error) {
 			return diag.New(as.Origin.Where+": quick chooses the load itself",
 				"leave it out; aiperf run, with search in the experiment, takes it")
 		}
+		if top, _, _ := strings.Cut(as.Path, "."); slices.Contains(quicksOwn, top) {
+			return diag.New(as.Origin.Where+": quick makes its own search, of one system",
+				"leave it out; aiperf run, with search in the experiment, takes limits, budget and resolution")
+		}
 	}
 	if q.ask.SLOs && q.ask.Where != nil {
 		return diag.New("--limit says limits that --goodput says, too", "keep one of them")
@@ -163,10 +170,16 @@ func (q *quickly) question() (err error) {
 	if ok {
 		q.ask.Streams, q.ask.Text = spec.CanStream, spec.ProducesTokens
 	}
+	limited := map[string]bool{}
 	for _, text := range q.ask.Where {
-		if err := checkLimit(text); err != nil {
+		l, err := checkLimit(text)
+		if err != nil {
 			return err
 		}
+		if limited[l.Tag] {
+			return diag.New("--limit: limits "+l.Tag+" twice", "keep the narrower one")
+		}
+		limited[l.Tag] = true
 	}
 	q.ask.URL, q.ask.Model = said("benchmark.endpoint.urls"), said("benchmark.models")
 	if q.ask.URL == "" {
@@ -176,10 +189,10 @@ func (q *quickly) question() (err error) {
 }
 
 // checkLimit refuses a limit that no request can be held against.
-func checkLimit(text string) error {
+func checkLimit(text string) (schema.Limit, error) {
 	l, ok := schema.ParseLimit(text)
 	if !ok {
-		return diag.New(fmt.Sprintf("--limit: %q: expected one metric of a request and its limit",
+		return l, diag.New(fmt.Sprintf("--limit: %q: expected one metric of a request and its limit",
 			words.Clip(text, 80)), `such as "time_to_first_token < 500"`)
 	}
 	m, known := metrics.Lookup(l.Tag)
@@ -188,13 +201,16 @@ func checkLimit(text string) error {
 		if s := schema.Suggest(l.Tag, metrics.Tags()); s != "" && !known {
 			e.Hint = "did you mean " + s + "?"
 		}
-		return e
+		return l, e
+	}
+	if l.Unmet() {
+		return l, diag.New(fmt.Sprintf("--limit: %q: no request is below %g", text, l.Value), "give a limit above 0")
 	}
 	if l.Above != m.LargerIsBetter {
-		return diag.New(fmt.Sprintf("--limit: %q: the sign is the wrong way round", text),
+		return l, diag.New(fmt.Sprintf("--limit: %q: the sign is the wrong way round", text),
 			fmt.Sprintf("write %s %s %g", l.Tag, map[bool]string{true: ">", false: "<"}[m.LargerIsBetter], l.Value))
 	}
-	return nil
+	return l, nil
 }
 
 // budget reads a time such as 60s, 5m or 90.
@@ -284,8 +300,7 @@ func (q *quickly) first() (quick.Look, error) {
 			return quick.Look{}, err
 		}
 	}
-	q.note("looks at " + q.shown() + " with one request at a time")
-	res, err := q.look("first", q.ask.First())
+	res, err := q.look("first", q.ask.First(), "looks at "+q.shown()+" with one request at a time")
 	if err != nil {
 		return quick.Look{}, err
 	}
@@ -360,12 +375,17 @@ func (q *quickly) expanded(name string, text []byte) (*sweep.Plan, *schema.Docum
 	return plan, doc, err
 }
 
-// look carries out an experiment without a screen. The file goes, its results have a copy.
-func (q *quickly) look(name string, text []byte) (*runner.Result, error) {
+// look carries out an experiment without a screen, and says so once nothing is refused. The file goes,
+// its results have a copy.
+func (q *quickly) look(name string, text []byte, says ...string) (*runner.Result, error) {
 	plan, doc, err := q.expanded(name, text)
 	if err != nil {
 		q.tidy(name)
 		return nil, err
+	}
+	if strings.HasPrefix(name, "first") && len(plan.Axes) > 0 {
+		q.tidy(name)
+		return nil, diag.New(plan.Axes[0].Origin.Where+": has several values, and quick asks about one", "give one of them")
 	}
 	opt, err := q.options("run", filepath.Join(q.dir, name+".yaml"), doc, plan, q.p)
 	if err != nil {
@@ -373,6 +393,9 @@ func (q *quickly) look(name string, text []byte) (*runner.Result, error) {
 	}
 	opt.Dir, opt.Latest, opt.Page = filepath.Join(q.dir, name), "", false
 	opt.Say = func(line string) { q.note(line) }
+	for _, line := range says {
+		q.note(line)
+	}
 	res, err := runner.Run(q.issue, q.hard, plan, opt)
 	q.tidy(name)
 	if err != nil {

@@ -812,7 +812,7 @@ func TestGatesAreCheckedBeforehand(t *testing.T) {
 		`gates.2: "concurency < 2": unknown metric concurency | did you mean concurrency?`,
 		`gates.3: "time_to_first_token < 5": time_to_first_token has no single value | name a statistic: time_to_first_token.p99`,
 		`gates.4: "error_rate.p99 == 0": unknown statistic p99 | known: avg`,
-		`gates.5: "error_rate + 1": expected bool`,
+		`gates.5: "error_rate + 1": expected a condition, got a number`,
 		`gates.6: "error_rate <": unexpected token EOF`,
 		`gates.7: "concurrency.p99 < 1": type float64 has no field p99`,
 		`gates.9: "now() > 1": unknown name now`,

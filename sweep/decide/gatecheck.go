@@ -136,7 +136,14 @@ func (g *Gate) compile(tags []string, axes map[string]any) *schema.Error {
 	g.program, err = expr.Compile(g.Expr, expr.Env(env), expr.AsBool(), expr.DisableBuiltin("now"), expr.MaxNodes(1000),
 		expr.Patch((*memberNames)(names)), expr.Patch((*bareNames)(names)))
 	if err != nil {
-		return &schema.Error{Path: g.Origin, Message: quoted(g.Expr, oneLine(err))}
+		text := oneLine(err)
+		if strings.HasPrefix(text, "expected bool") {
+			return &schema.Error{
+				Path: g.Origin, Message: quoted(g.Expr, "expected a condition, got a number"),
+				Hint: "compare it, as in error_rate < 0.01",
+			}
+		}
+		return &schema.Error{Path: g.Origin, Message: quoted(g.Expr, text)}
 	}
 	return nil
 }
