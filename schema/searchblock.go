@@ -126,6 +126,7 @@ func ParseLimit(text string) (Limit, bool) {
 	l := Limit{Tag: strings.TrimSpace(text[:at]), Above: text[at] == '>'}
 	value, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimPrefix(text[at+1:], "=")), 64)
 	l.Value = value
-	return l, err == nil && !math.IsNaN(value) && !math.IsInf(value, 0) && l.Tag != "" && !slices.ContainsFunc([]rune(l.Tag),
+	finite := err == nil && !math.IsNaN(value) && !math.IsInf(value, 0)
+	return l, finite && l.Tag != "" && !slices.ContainsFunc([]rune(l.Tag),
 		func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 }

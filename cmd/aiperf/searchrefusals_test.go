@@ -61,7 +61,8 @@ func TestSearchRefusals(t *testing.T) {
 		code := run(t.Context(), t.Context(), words, stdio{strings.NewReader(""), &out, &errs})
 		said := errs.String()
 		mistake, hint, hinted := strings.Cut(strings.TrimSuffix(said, "\n"), "\n  hint: ")
-		if code != diag.Usage || out.Len() > 0 || strings.Contains(mistake, "\n") || hinted && strings.Contains(hint, "\n") {
+		if code != diag.Usage || out.Len() > 0 || strings.Contains(mistake, "\n") ||
+			hinted && strings.Contains(hint, "\n") {
 			t.Errorf("%s: exit code %d, said\n%s%s", strings.TrimSpace(command), code, said, out.String())
 		}
 		got.WriteString(line + said)
