@@ -109,7 +109,7 @@ func (r *Report) bestBeside(best []decide.Best) (out []string) {
 	}
 	for _, s := range said {
 		line := s
-		if work := some(at[s], mostBest); work != "" {
+		if work := works(at[s]); work != "" {
 			line += " at " + work
 		}
 		if end[s] != "" {
@@ -166,7 +166,7 @@ func foldedBest(question string, best []decide.Best) string {
 			parts = append(parts, fmt.Sprintf("at %s: see best in the table", words.Count(left, "other workload")))
 			break
 		}
-		if work := some(at[s], mostBest); work != "" {
+		if work := works(at[s]); work != "" {
 			s = "at " + work + ": " + s
 		}
 		parts = append(parts, s)
@@ -195,7 +195,7 @@ func shortBest(question string, best []decide.Best) string {
 		at[answer] = append(at[answer], b.Work)
 	}
 	for i, s := range said {
-		if work := some(once(at[s]), mostBest); work != "" {
+		if work := works(once(at[s])); work != "" {
 			said[i] += " at " + work
 		}
 	}
@@ -207,6 +207,18 @@ func shortBest(question string, best []decide.Best) string {
 		said = append(said, try)
 	}
 	return question + ": " + strings.Join(said, "; ")
+}
+
+// works lists kinds of work: "isl 64 and 256". The parts of each stay together where there are
+// several: "isl 8 · osl 2, isl 8 · osl 3 and 4 more".
+func works(list []string) string {
+	if len(list) > 1 {
+		list = slices.Clone(list)
+		for i, w := range list {
+			list[i] = strings.ReplaceAll(w, ", ", " · ")
+		}
+	}
+	return some(list, mostBest)
 }
 
 // once leaves out what kinds of work begin with where the one before begins so too: "isl

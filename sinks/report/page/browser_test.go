@@ -118,6 +118,20 @@ benchmark:` + body + `
   accuracy: {benchmark: own, path: "QUESTIONS", mode: mixed, share: 0.3}
 sweep: {type: grid, parameters: {concurrency: [2, 8, 16]}}
 multi_run: {num_runs: 3}`}, nil, "16", true, false, 0},
+	{"matrix", []string{`
+name: matrix
+benchmark:` + body + `
+  endpoint: {url: "mock:", streaming: true}
+  phases: {type: concurrency, concurrency: 4, requests: 60}
+  slos: {time_to_first_token: 60, inter_token_latency: 15}
+sweep:
+  type: grid
+  parameters:
+    concurrency: [1, 4, 16]
+    dataset.isl: [64, 512, 1024]
+    endpoint: [{label: baseline, url: "mock:?step=4ms&batch=8&prefill=0.02ms&jitter=0.05"}, {label: candidate, url: "mock:?step=3ms&batch=8&prefill=0.02ms&jitter=0.05"}]
+multi_run: {num_runs: 3}
+gates: ["time_to_first_token.p99 < 120", "error_rate == 0"]`}, nil, "", true, false, 0},
 	{"many", []string{`
 name: many
 benchmark:` + body + `

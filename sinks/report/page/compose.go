@@ -131,6 +131,16 @@ func ofTiers(d *chart.Data, said []string) (n int) {
 // beside each other: of an odd number the last one takes the whole width.
 func (p *Page) pictures(d *chart.Data) {
 	head, all := chart.Telling(d)
+	if !all {
+		head.ID += "-first" // the whole chart stands below
+		var of []string
+		for _, r := range head.Panels[0].Rows {
+			if r.Heading {
+				of = append(of, r.Name)
+			}
+		}
+		head.Title += ": " + words.And(of)
+	}
 	if head != nil {
 		whole := pictured(head, Broad)
 		p.Head = &whole

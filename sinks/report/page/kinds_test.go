@@ -159,6 +159,31 @@ func TestPageOfOneWorkload(t *testing.T) {
 	}
 }
 
+// Where every request failed the page says so once, with the error, and shows no figures.
+func TestPageOfFailures(t *testing.T) {
+	t.Parallel()
+	text, _ := kind(t, "failed")
+	head, _, _ := strings.Cut(text, `<section id="cells"`)
+	for _, want := range []string{"Nothing was measured: all 80 requests failed</h1>", "The error: http_500, “scripted failure"} {
+		if !strings.Contains(head, want) {
+			t.Errorf("no %q in %s", want, head[strings.Index(head, "<header>"):])
+		}
+	}
+	if n := strings.Count(head, "scripted failure"); n != 1 || len(tilesOf(text)) > 0 || strings.Contains(text, "All checks passed") {
+		t.Errorf("the error is told %d times, tiles %q", n, tilesOf(text))
+	}
+}
+
+// Of a large matrix of two systems the first chart has room on a slide, and the list of all
+// changes stands below.
+func TestPageOfAMatrix(t *testing.T) {
+	t.Parallel()
+	text, _ := kind(t, "matrix")
+	if id := head(text); id != "change-first" || !strings.Contains(text, `<figure id="chart-change"`) {
+		t.Errorf("%s shows the answer, or there is no list of all changes", id)
+	}
+}
+
 // Results that were cut short say so above their figures, and those of several by name.
 func TestInterruptedResults(t *testing.T) {
 	t.Parallel()
