@@ -305,8 +305,12 @@ func (r *Report) searchLimit() string {
 	switch a := r.Search; {
 	case text == "", a.Holds == nil && a.Fails == nil:
 		return text
+	case a.Sure && (a.Holds == nil || a.Fails == nil):
+		return text + " (95 % intervals, seen twice)"
 	case a.Sure:
 		return text + " (95 % intervals; each end was seen twice)"
+	case a.Holds == nil || a.Fails == nil:
+		return text + " (95 % intervals, measured only once)"
 	}
 	return text + " (95 % intervals; one end was measured only once)"
 }
