@@ -58,9 +58,13 @@ func telemetry(d *Data, c *Cell) ([]draw.Panel, string) {
 		}
 		shown[s][name] = pts
 	}
+	enough := func(s strip) bool {
+		counts := slices.Collect(maps.Values(samples[s]))
+		return slices.ContainsFunc(counts, func(n int) bool { return n >= samplesFewest })
+	}
+	often := slices.ContainsFunc(slices.Collect(maps.Keys(shown)), func(s strip) bool { return s.holds && enough(s) })
 	maps.DeleteFunc(shown, func(s strip, _ map[string][]draw.Point) bool {
-		enough := func(n int) bool { return n >= samplesFewest }
-		return !slices.ContainsFunc(slices.Collect(maps.Values(samples[s])), enough)
+		return !enough(s) && !(s.holds && often) // what never changes has few samples, of the whole run
 	})
 	if len(samples) > 0 && len(shown) == 0 {
 		return nil, fmt.Sprintf("fewer than %d samples of this cell: a longer run has more", samplesFewest)
