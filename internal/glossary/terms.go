@@ -81,7 +81,7 @@ var terms = []term{
 	},
 	{
 		"confidence interval",
-		[]string{"interval", "95 % interval", "ci", "±", "[ ]", "± wide", "too few trials"},
+		[]string{"interval", "95 % interval", "ci", "±", "[ ]", "± wide", "wide", "too few trials"},
 		fmt.Sprintf("The range that holds the true value in 95 of 100 repeated experiments, computed over trials: mean ± half of it, or [lower end, upper end]. "+
 			"In a comparison all primary metrics together have %.0f %%, so that each one has more. ± wide: its ends are more than a factor of ten apart, for want of trials.", 100*decide.CompareLevel),
 		[]string{"confidence-level", "num-profile-runs"},
@@ -98,6 +98,10 @@ var terms = []term{
 		[]string{"benchmark-grace-period"},
 	},
 	{"degraded", nil, "A verdict: some numbers are wrong by more than 2 %, or the server did something else than was asked. Marks (~ and !) say which, or a line below the table that all are; all others hold.", nil},
+	{
+		"drain", nil, "The end of a run, when nothing is sent any more and the last answers are waited for. The steady window ends before it.",
+		[]string{"benchmark-grace-period"},
+	},
 	{
 		"dominated",
 		[]string{"front", "pareto", "*"},
@@ -138,8 +142,11 @@ var terms = []term{
 	},
 	{"flip", []string{"flips"}, "The step that brings one server from one state to another between runs, by an HTTP call or a command.", nil},
 	{
+		"flow balance", nil, "In a steady stretch as many requests end as begin. Where they do not, a queue grows or shrinks, and the rate is not one that lasts.", nil,
+	},
+	{
 		"from schedule",
-		[]string{"intended", "schedule", "latencies from the schedule"},
+		[]string{"intended", "schedule", "latencies from the schedule", "TTFT from schedule", "latency from schedule"},
 		"A latency counted from the time at which the request was due, so that late sending cannot hide a wait.", nil,
 	},
 	{
@@ -244,7 +251,7 @@ var terms = []term{
 	},
 	{
 		"power",
-		[]string{"80 % power", "smallest change this test finds"},
+		[]string{"80 % power", "smallest change", "smallest change this test finds"},
 		"How often a comparison finds a change that is there. The smallest change that it finds is found four times in five; a smaller one is found by luck.",
 		[]string{"num-profile-runs"},
 	},
@@ -271,6 +278,12 @@ var terms = []term{
 		[]string{"fixed-schedule"},
 	},
 	{"sentinel", nil, "The first cell, measured again at the start, in the middle and at the end, to show whether the server changed.", nil},
+	{
+		"slots",
+		[]string{"slot"},
+		"Places for requests: those of a load are its concurrency, and those of a server how many it works on at once. Who finds none waits.",
+		[]string{"concurrency"},
+	},
 	{
 		"steady",
 		[]string{"steady window", "steady state", "window", "whole run"},

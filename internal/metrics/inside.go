@@ -132,13 +132,21 @@ func (p *steadyPart) count(r *record.Record, f flag, share float64, w Window) {
 	}
 }
 
-// average puts the average of the steady window into the statistics of metric i.
+// longerThanAny is by how much the time inside for each that was delivered may exceed the
+// longest of them.
+const longerThanAny = 1.25
+
+// average puts the average of the steady window into the statistics of metric i. Where a
+// queue grows, those under way wait far longer than any that was answered: that is not the
+// mean of those, and the plain one stays.
 func (p *steadyPart) average(i int, m *Metric, s *Stat) {
 	switch x := &p.values[i]; {
 	case m.parted() && x.weight > 0:
 		s.Avg, s.Std = x.mean, x.std()
 	case m.residence() && p.requests > 0:
-		s.Avg = p.time / p.requests / 1e6
+		if v := p.time / p.requests / 1e6; v <= longerThanAny*s.Max {
+			s.Avg = v
+		}
 	}
 }
 

@@ -31,8 +31,11 @@ func (e ErrorCount) Said() (kind, message string) {
 	return e.Kind + ": ", e.Message
 }
 
-// MostFrequent is the first of the failures in a sentence, with its count where there are
-// others; "" where there is none.
+// othersNamed is how many kinds of failures are named behind the most frequent one.
+const othersNamed = 3
+
+// MostFrequent are the failures in a sentence: the first with its words, and with its count
+// where there are others, which follow by kind and count; "" where there is none.
 func MostFrequent(failures []ErrorCount) string {
 	if len(failures) == 0 {
 		return ""
@@ -41,7 +44,29 @@ func MostFrequent(failures []ErrorCount) string {
 	if len(failures) > 1 {
 		kind = fmt.Sprintf("%d× %s", failures[0].Count, kind)
 	}
-	return words.Clip(kind+message, mostForeign)
+	said := words.Clip(kind+message, mostForeign)
+	var others []ErrorCount // one of a kind
+	for _, e := range failures[1:] {
+		if i := slices.IndexFunc(others, func(o ErrorCount) bool { return o.Kind == e.Kind }); i >= 0 {
+			others[i].Count += e.Count
+			continue
+		}
+		others = append(others, e)
+	}
+	for i, e := range others {
+		if i == othersNamed {
+			rest := int64(0)
+			for _, e := range others[i:] {
+				rest += e.Count
+			}
+			return said + fmt.Sprintf("; %d× something else", rest)
+		}
+		said += fmt.Sprintf("; %d× %s", e.Count, e.Kind)
+		if e.Kind == failures[0].Kind {
+			said += " with another message"
+		}
+	}
+	return said
 }
 
 // Failures counts failures by their kind and by what their messages have in

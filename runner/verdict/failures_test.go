@@ -42,15 +42,22 @@ func TestFailuresThatAreAlike(t *testing.T) {
 	}
 }
 
-// The finding, the list of errors and a run without any success name one failure: the most
-// frequent, not the one that came first.
+// The finding, the list of errors and a run without any success name the failures: the most
+// frequent with its words, not the one that came first, and the others by kind.
 func TestMostFrequentFailure(t *testing.T) {
 	t.Parallel()
 	one, two := ErrorCount{Kind: "timeout", Message: "10 s", Count: 3, Alike: true},
 		ErrorCount{Kind: "http_500", Message: "busy", Count: 1}
 	for want, list := range map[string][]ErrorCount{
 		"": nil, "timeout, such as: 10 s": {one},
-		"3× timeout, such as: 10 s": {one, two}, "http_500: busy": {two},
+		"3× timeout, such as: 10 s; 1× http_500": {one, two}, "http_500: busy": {two},
+		"1× http_500: busy; 3× timeout; 2× http_500 with another message; 1× reset; 5× something else": {
+			two, one,
+			{Kind: "http_500", Message: "no", Count: 2},
+			{Kind: "reset", Count: 1},
+			{Kind: "a", Count: 2},
+			{Kind: "b", Count: 3},
+		},
 	} {
 		if got := MostFrequent(list); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -350,10 +350,13 @@ func (r *Report) doubts(s *sheet) {
 		s.wrapped("  ", line)
 	}
 	s.part(essential)
-	if r.Stopped != "" {
-		s.wrapped("", "PARTIAL: "+r.Stopped+"; "+r.resume())
+	if r.Stopped != "" && r.Full == nil { // of one run it stands first
+		r.partial(s)
 	}
 }
+
+// partial says that there is more to measure, and how.
+func (r *Report) partial(s *sheet) { s.wrapped("", "PARTIAL: "+r.Stopped+"; "+r.resume()) }
 
 // ordered are the doubts, the worst first; of one run that requests failed comes before all,
 // of others that most did.
@@ -370,6 +373,9 @@ func (d Doubt) sentence(runs int) string {
 	where := "check " + d.Check
 	if d.Runs > 0 && runs > 1 {
 		where += fmt.Sprintf(", in %d of %s", d.Runs, words.Count(runs, "run"))
+		if d.Runs > 1 { // its figures are of one of them
+			where += "; this is the worst"
+		}
 	}
 	return d.Said() + " (" + where + ")"
 }

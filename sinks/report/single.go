@@ -46,6 +46,10 @@ const (
 // headOfOne is the verdict on a run with how far its numbers can be relied on.
 func (r *Report) headOfOne(s *sheet) {
 	said, try := r.certainty()
+	if r.Stopped != "" { // before what its requests are good for
+		r.partial(s)
+		try = ""
+	}
 	if len(r.Raised) > 0 { // they are the answer; figures are of several loads, of which more would say no more
 		for _, line := range r.Raised {
 			s.wrapped("", line)
