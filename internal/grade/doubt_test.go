@@ -82,6 +82,7 @@ func TestMathFindsMore(t *testing.T) {
 		{`The answer is $\frac{1}{2}$. Done`, "1/2", `$\frac{1}{2}$`, true},
 		{`the answer is \[x+1\]`, "1+x", `\[x+1\]`, false},
 		{`the final answer is \ln 4. I hope`, `\ln 4`, `is \ln 4. I hope`, false},
+		{`\[\text{Friday}\] meters`, `\text{Friday}`, `\[\text{Friday}\] meters`, false},
 		{"the answer is 5, I mean the answer is 6", "6", "6", true},
 	} {
 		j := g.Grade(c.answer, c.truth)

@@ -21,10 +21,9 @@ var mathEquality = row{"math", pure(func(answer, truth string) Judgement {
 		pred, ref = stripped(found), stripped(gold)
 		verdict = mathEqual(pred, ref, 0)
 	}
-	theirs := verdict == algebra.Same
+	// AIPerf takes "is: $5$" for the answer in "the final answer is: $5$", and knows no \[ \]
+	theirs := verdict == algebra.Same && (how == inBox || !display.MatchString(found) || strings.EqualFold(pred, ref))
 	if how == byPhrase && len(found) <= maxContent && len(gold) <= maxContent {
-		// AIPerf takes "is: $5$" for the answer in "the final answer is: $5$", and knows no \[ \]
-		theirs = theirs && (!display.MatchString(found) || strings.EqualFold(pred, ref))
 		if plain := afterPhrase(found); verdict != algebra.Same && plain != found {
 			verdict = mathEqual(stripped(plain), ref, 0)
 		}
