@@ -341,19 +341,22 @@ func (c *Coordinator) orders(k int64) string {
 // carrying is the run under way.
 type carrying struct {
 	c      *Coordinator
+	issue  context.Context // over when the run is to end
 	number int
 	n      int64
 	clock  record.Clock
 	to     onerun.Receiver
 	dealt  []dealer // by phase
 
-	mu     sync.Mutex
-	phases map[int][]*nats.Msg // workers that wait at a phase
-	free   int64               // the first number of a request that no worker has used
-	lives  []*loadgen.Snapshot
-	dones  []*done
-	left   int
-	ended  chan struct{} // closed when every worker is done
+	mu      sync.Mutex
+	phases  map[int][]*nats.Msg // workers that wait at a phase
+	free    int64               // the first number of a request that no worker has used
+	lives   []*loadgen.Snapshot
+	dones   []*done
+	early   *lostError // a worker that ended by itself, as on a signal; nil for none
+	stopped bool       // the others were told to end, since one is lost or has failed
+	left    int
+	ended   chan struct{} // closed when every worker is done
 }
 
 // dealer deals the sessions of a phase out.
@@ -371,7 +374,7 @@ func (c *Coordinator) send(
 		return onerun.Sent{}, diag.New(what+": not with several workers, which have the answers", "leave --workers out")
 	}
 	run := &carrying{
-		c: c, number: c.run, n: int64(c.o.Workers), clock: clock, to: to, phases: map[int][]*nats.Msg{},
+		c: c, issue: issue, number: c.run, n: int64(c.o.Workers), clock: clock, to: to, phases: map[int][]*nats.Msg{},
 		lives: make([]*loadgen.Snapshot, c.o.Workers), left: c.o.Workers, ended: make(chan struct{}),
 	}
 	if err := run.deal(open); err != nil {
@@ -405,7 +408,12 @@ func (c *Coordinator) send(
 		err = c.await(context.WithoutCancel(hard), run.ended, 0)
 	}
 	if err != nil { // the others would send less than was asked for
+		run.mu.Lock()
+		run.stopped = true
+		run.mu.Unlock()
 		c.stop(run.number, true)
+	} else if run.early != nil { // all are done
+		err = run.early
 	}
 	close(liveOver)
 	close(stopMerge)
@@ -590,7 +598,11 @@ func (r *carrying) over(d *done) {
 		return
 	}
 	r.dones = append(r.dones, d)
-	if d.Failed != "" { // the others would wait for it, or send less than was asked for
+	if d.Result.Cancelled == loadgen.Interrupted && r.early == nil && !r.stopped && r.issue.Err() == nil {
+		r.early = &lostError{d.K, r.n, "it was told to end"}
+	}
+	if d.Failed != "" || r.early != nil { // the others would wait for it, or send less than was asked for
+		r.stopped = true
 		r.c.stop(r.number, true)
 	}
 	if r.left--; r.left == 0 {
