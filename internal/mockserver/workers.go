@@ -1,12 +1,16 @@
 package mockserver
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // workers answer one request each. The others wait in order of arrival, so
 // that the server has a true saturation: workers ÷ mean time of an answer.
 type workers struct {
 	busy    int
 	waiting []*exchange
+	idle    []int64 // since when the workers are free that have worked, in order
 }
 
 // full reports whether the line takes no one else.
@@ -17,7 +21,12 @@ func (w *workers) full(c *Config) bool {
 // enter gives x a worker, or a place in line.
 func (w *workers) enter(s *scheduler, x *exchange) {
 	if w.busy < s.server.cfg.Workers {
-		w.give(s, x, x.came)
+		at := x.came
+		if w.busy+len(w.idle) == s.server.cfg.Workers { // it may have come before the one before it was answered
+			at = max(at, w.idle[0])
+			w.idle = w.idle[1:]
+		}
+		w.give(s, x, at)
 		return
 	}
 	w.waiting = append(w.waiting, x)
@@ -49,6 +58,10 @@ func (w *workers) leave(s *scheduler, x *exchange) {
 			continue
 		}
 		w.give(s, next, max(at, next.came))
+	}
+	if w.busy < s.server.cfg.Workers { // nobody waits
+		i, _ := slices.BinarySearch(w.idle, at)
+		w.idle = slices.Insert(w.idle, i, at)
 	}
 	w.book(s)
 }
