@@ -250,7 +250,6 @@ func modelNames(items []schema.Model) string {
 	return strings.Join(names, ",")
 }
 
-// phaseTypes are the types of the measured phases.
 // loadParams are the load of the first profiling phase by AIPerf's names.
 func loadParams(phases []schema.Phase) (params [][2]string) {
 	first := slices.IndexFunc(phases, func(p schema.Phase) bool { return p.Kind != "warmup" })
@@ -273,6 +272,7 @@ func loadParams(phases []schema.Phase) (params [][2]string) {
 	return params
 }
 
+// phaseTypes are the types of the measured phases.
 func phaseTypes(phases []schema.Phase) string {
 	var types []string
 	for _, p := range phases {

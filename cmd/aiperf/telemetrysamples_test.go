@@ -198,7 +198,7 @@ func TestTelemetryHasAIPerfsParts(t *testing.T) {
 	const under = "records are told when a request is over, and no record says that a session is"
 	lacking(t, "otlp_request.json", theirs, out.metrics, map[string]string{
 		"aiperf.min_request_timestamp": moment, "aiperf.max_response_timestamp": moment,
-		"aiperf.credit_drop_latency": "there are no credits: every process knows the schedule",
+		"aiperf.credit_drop_latency": "requests need no credits: the program knows its whole schedule",
 		"aiperf.osl_mismatch_count":  counted, "aiperf.usage_discrepancy_count": counted,
 		"aiperf.timing.sessions.completed": under, "aiperf.timing.sessions.in_flight": under,
 	})

@@ -64,16 +64,17 @@ and sends its part of every run. It ends with it.`,
 		k := int64(-1)
 		if p.Has("index") {
 			if k, err = strconv.ParseInt(p.Get("index"), 10, 64); err != nil || k < 0 {
-				return diag.New(fmt.Sprintf("--index: %s is no number from 0 on", p.Get("index")), "")
+				return diag.New(fmt.Sprintf("--index: %s is not a whole number", p.Get("index")), "workers count from 0: --index 0 is the first")
 			}
 		}
 		wait := 0.0
 		if p.Has("wait") {
 			if wait, err = strconv.ParseFloat(p.Get("wait"), 64); err != nil || !(wait >= 0 && wait <= maxWait) {
-				return diag.New(fmt.Sprintf("--wait: %s is no time from 0 to %d s", p.Get("wait"), maxWait), "")
+				return diag.New(fmt.Sprintf("--wait: %s is not a number of seconds from 0 to %d", p.Get("wait"), maxWait),
+					"--wait 600 waits ten minutes for the coordinator")
 			}
 		}
-		return cluster.Join(a.hard, cluster.Joining{
+		return cluster.Join(a.issue, a.hard, cluster.Joining{
 			URL: p.Get("join"), Token: strings.TrimSpace(string(token)), Version: version, K: k,
 			Wait: time.Duration(wait * float64(time.Second)),
 		})

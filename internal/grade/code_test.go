@@ -111,6 +111,9 @@ func TestCodeLimit(t *testing.T) {
 		}
 	}
 	if _, err := exec.LookPath("python3"); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("no python3: it belongs to the tests")
+		}
 		t.Skip("no python3")
 	}
 	g, err := grade.Named(grade.Code, grade.Options{AllowCode: true, CodeLimit: time.Millisecond})

@@ -44,7 +44,8 @@ func split(listen string) (host string, port int, err error) {
 		port, err = strconv.Atoi(text)
 	}
 	if err != nil || port < 0 || port > 65535 {
-		return "", 0, diag.New(fmt.Sprintf("--listen: %s is no address with a port to listen at", listen), "such as 0.0.0.0:4222")
+		return "", 0, diag.New(fmt.Sprintf("--listen: %s is not an address with a port", listen),
+			"--listen 0.0.0.0:4222 takes workers from everywhere")
 	}
 	if host == "" {
 		host = "0.0.0.0"

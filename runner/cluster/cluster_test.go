@@ -70,7 +70,7 @@ func started(t *testing.T, url, token string, k int64) *cluster.Process {
 	go func() {
 		defer close(w.Over)
 		defer kill()
-		w.Err = cluster.Join(ctx, cluster.Joining{URL: url, Token: token, Version: "test", K: k})
+		w.Err = cluster.Join(ctx, ctx, cluster.Joining{URL: url, Token: token, Version: "test", K: k})
 	}()
 	return w
 }
@@ -183,7 +183,8 @@ func TestStrangers(t *testing.T) {
 			go func() {
 				defer close(w.Over)
 				j := cluster.Joining{URL: url, Token: token, Version: "test", K: k}
-				w.Err = cluster.Join(context.WithoutCancel(t.Context()), j)
+				ctx := context.WithoutCancel(t.Context())
+				w.Err = cluster.Join(ctx, ctx, j)
 			}()
 			return w, nil
 		},
@@ -197,7 +198,7 @@ func TestStrangers(t *testing.T) {
 		{address, "wrong", "test", "cannot reach the coordinator at " + address},
 		{"nats://127.0.0.1:1", right, "test", "cannot reach the coordinator at nats://127.0.0.1:1"},
 	} {
-		err := cluster.Join(t.Context(), cluster.Joining{URL: x.url, Token: x.token, Version: x.version, K: -1})
+		err := cluster.Join(t.Context(), t.Context(), cluster.Joining{URL: x.url, Token: x.token, Version: x.version, K: -1})
 		if err == nil || !strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), right) {
 			t.Errorf("Join: %v, want %q", err, x.want)
 		}

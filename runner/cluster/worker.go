@@ -33,16 +33,21 @@ type Joining struct {
 	Wait       time.Duration // for a coordinator that is not there yet
 }
 
-// Join is a worker until the coordinator lets it go, or is gone, or ctx ends.
-func Join(ctx context.Context, j Joining) error {
+// Join is a worker until the coordinator lets it go, or is gone, or ctx ends. issue ends the
+// wait for a coordinator that is not there yet, and nothing else: a run is ended by those who
+// began it.
+func Join(issue, ctx context.Context, j Joining) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	conn, js, err := connect(j.URL, j.Token, cancel)
 	for until := time.Now().Add(j.Wait); errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, nats.ErrNoServers); {
-		if ctx.Err() != nil || time.Now().After(until) {
+		if issue.Err() != nil || time.Now().After(until) {
 			break
 		}
-		time.Sleep(knocking)
+		select {
+		case <-issue.Done():
+		case <-time.After(knocking):
+		}
 		conn, js, err = connect(j.URL, j.Token, cancel)
 	}
 	if err != nil {

@@ -1,0 +1,262 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/loadgen/mode"
+	"aiperf.dev/aiperf/runner/onerun"
+	"aiperf.dev/aiperf/schema"
+)
+
+// carrying is the run under way.
+type carrying struct {
+	c      *Coordinator
+	issue  context.Context // over when the run is to end
+	number int
+	n      int64
+	clock  record.Clock
+	to     onerun.Receiver
+	dealt  []dealer // by phase
+
+	mu      sync.Mutex
+	phases  map[int][]*nats.Msg // workers that wait at a phase
+	free    int64               // the first number of a request that no worker has used
+	lives   []*loadgen.Snapshot
+	dones   []*done
+	early   *lostError // a worker that ended by itself, as on a signal; nil for none
+	stopped bool       // the others were told to end, since one is lost or has failed
+	left    int
+	ended   chan struct{} // closed when every worker is done
+}
+
+// dealer deals the sessions of a phase out.
+type dealer struct {
+	mu   sync.Mutex
+	next func() (mode.Block, bool)
+}
+
+// deal prepares the blocks of closed loops.
+func (r *carrying) deal(open *onerun.Opened) error {
+	r.dealt = make([]dealer, len(open.Benchmark.Phases))
+	for i := range open.Benchmark.Phases {
+		p := &open.Benchmark.Phases[i]
+		set := open.Set
+		if p.Kind == "warmup" && p.Primes == "" && open.Warmup != nil {
+			set = open.Warmup
+		}
+		if _, err := mode.OpenPart(p, open.Seed, set, record.Share{Of: r.n}, nil); err != nil {
+			return err
+		}
+		next, err := mode.Blocks(p, open.Seed, set, func() int64 { return r.size(p) })
+		if err != nil {
+			return err
+		}
+		r.dealt[i].next = next
+	}
+	return nil
+}
+
+// ahead is how long the requests of a block keep a worker busy at least.
+const ahead = 2 * time.Second
+
+// size is how many requests the next block has.
+func (r *carrying) size(p *schema.Phase) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rate := 0.0
+	for _, l := range r.lives {
+		if l != nil {
+			rate = max(rate, l.RequestsPerSecond)
+		}
+	}
+	n := max(int64(rate*ahead.Seconds()), 2*int64(max(p.Concurrency, p.InFlight, 1))/r.n)
+	if p.Requests > 0 { // the last blocks are small, so that all end together
+		n = min(n, max(1, p.Requests/(4*r.n)))
+	}
+	return max(1, n)
+}
+
+// block is the next one of a phase.
+func (r *carrying) block(phase int) block {
+	if phase < 0 || phase >= len(r.dealt) {
+		return block{Over: true}
+	}
+	d := &r.dealt[phase]
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	b, ok := d.next()
+	return block{b, !ok}
+}
+
+// soon is how far off the beginning of a phase is when the last worker is ready for it.
+const soon = 20 * time.Millisecond
+
+// at has a worker wait at a phase until all are there.
+func (r *carrying) at(q atPhase, m *nats.Msg) {
+	r.mu.Lock()
+	r.phases[q.Phase] = append(r.phases[q.Phase], m)
+	r.free = max(r.free, q.Free)
+	first := r.free
+	waiting := r.phases[q.Phase]
+	if int64(len(waiting)) == r.n {
+		delete(r.phases, q.Phase)
+	}
+	r.mu.Unlock()
+	if int64(len(waiting)) < r.n {
+		return
+	}
+	go func() {
+		if q.Phase > 0 {
+			r.to.Border()
+		}
+		start := packed(begins{r.clock.Now() + int64(soon), first})
+		for _, m := range waiting {
+			_ = m.Respond(start)
+		}
+	}()
+}
+
+// seen takes a worker's own snapshot.
+func (r *carrying) seen(k int64, x *loadgen.Snapshot) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if x.Phase != "" {
+		r.lives[k] = x
+	}
+}
+
+// show tells twice a second where all workers are together.
+func (r *carrying) show(over <-chan struct{}) {
+	tick := time.NewTicker(beatEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-over:
+			return
+		case <-tick.C:
+			r.mu.Lock()
+			x, ok := together(r.lives)
+			r.mu.Unlock()
+			if ok {
+				x.At = r.clock.Now()
+				r.to.Live(x)
+			}
+		}
+	}
+}
+
+// over notes that a worker is done.
+func (r *carrying) over(d *done) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if slices.ContainsFunc(r.dones, func(o *done) bool { return o.K == d.K }) {
+		return
+	}
+	r.dones = append(r.dones, d)
+	if d.Result.Cancelled == loadgen.Interrupted && r.early == nil && !r.stopped && r.issue.Err() == nil {
+		r.early = &lostError{d.K, r.n, "it was told to end"}
+	}
+	if d.Failed != "" || r.early != nil { // the others would wait for it, or send less than was asked for
+		r.stopped = true
+		r.c.stop(r.number, true)
+	}
+	if r.left--; r.left == 0 {
+		close(r.ended)
+	}
+}
+
+// missing is how many messages with records have not come, of those of which workers have told.
+func (r *carrying) missing(got []int64) (n int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, d := range r.dones {
+		n += max(0, d.Batches-got[d.K])
+	}
+	return n
+}
+
+// collect takes the records out of the stream, until all have come that workers sent, or
+// no more can come.
+func (r *carrying) collect(ctx context.Context, to *merger, over <-chan struct{}) error {
+	consumer, err := r.c.bus.js.CreateOrUpdateConsumer(context.WithoutCancel(ctx), streamName, jetstream.ConsumerConfig{
+		Durable: "coordinator", AckPolicy: jetstream.AckExplicitPolicy, MaxAckPending: 4096,
+	})
+	if err != nil {
+		return err
+	}
+	got := make([]int64, r.n)
+	ending, last := false, time.Now()
+	for {
+		select {
+		case <-over:
+			ending = true
+		default:
+		}
+		list, err := consumer.Fetch(256, jetstream.FetchMaxWait(100*time.Millisecond))
+		if err != nil {
+			return fmt.Errorf("records of workers: %w", err)
+		}
+		n := 0
+		for m := range list.Messages() {
+			n++
+			var b batch
+			if err := decode(m.Data(), &b); err != nil {
+				return fmt.Errorf("records of a worker: %w", err)
+			}
+			if b.Run == r.number && b.K >= 0 && b.K < r.n {
+				got[b.K]++
+				to.add(&b)
+			}
+			if err := m.Ack(); err != nil {
+				return fmt.Errorf("records of workers: %w", err)
+			}
+		}
+		if n > 0 {
+			last = time.Now()
+		}
+		missing := r.missing(got)
+		if ending && n == 0 && missing == 0 { // nothing of a lost worker's is left, either
+			return nil
+		}
+		if ending && missing > 0 && time.Since(last) > silence {
+			return fmt.Errorf("%s with records of workers did not come", words.CountOf(missing, "message", "messages"))
+		}
+	}
+}
+
+// sum is what all workers did.
+func (r *carrying) sum() (onerun.Sent, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	slices.SortFunc(r.dones, func(a, b *done) int { return int(a.K - b.K) })
+	var sent onerun.Sent
+	var parts []loadgen.Result
+	for _, d := range r.dones {
+		if d.Failed != "" {
+			return sent, &diag.Error{
+				Code: diag.Failed, Message: fmt.Sprintf("worker %d of %d: %s", d.K+1, r.n, d.Failed), Hint: d.Hint,
+			}
+		}
+		parts = append(parts, d.Result.Result)
+		sent.Host = worst(sent.Host, d.Result.Host, len(parts) == 1)
+		sent.Transport = addStats(sent.Transport, d.Result.Transport)
+		for _, note := range d.Result.Notes {
+			if !slices.Contains(sent.Notes, note) {
+				sent.Notes = append(sent.Notes, note)
+			}
+		}
+	}
+	sent.Result = loadgen.Merge(parts)
+	return sent, nil
+}
