@@ -198,7 +198,8 @@ func TestStrangers(t *testing.T) {
 		{address, "wrong", "test", "cannot reach the coordinator at " + address},
 		{"nats://127.0.0.1:1", right, "test", "cannot reach the coordinator at nats://127.0.0.1:1"},
 	} {
-		err := cluster.Join(t.Context(), t.Context(), cluster.Joining{URL: x.url, Token: x.token, Version: x.version, K: -1})
+		j := cluster.Joining{URL: x.url, Token: x.token, Version: x.version, K: -1}
+		err := cluster.Join(t.Context(), t.Context(), j)
 		if err == nil || !strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), right) {
 			t.Errorf("Join: %v, want %q", err, x.want)
 		}

@@ -37,14 +37,23 @@ func TokenIn(file string) (string, error) {
 		if err == nil {
 			err = os.WriteFile(file, []byte(token+"\n"), 0o600)
 		}
-		return token, err
+		return token, ofFile(err)
 	}
 	token := strings.TrimSpace(string(b))
 	if err == nil && len(token) < leastToken {
 		err = diag.New(fmt.Sprintf("--token-file: %s has fewer than %d characters", file, leastToken),
 			"name a file that does not exist: it is made, with a good token")
 	}
-	return token, err
+	return token, ofFile(err)
+}
+
+// ofFile is an error about the token's file with the flag that names it.
+func ofFile(err error) error {
+	var at *fs.PathError
+	if !errors.As(err, &at) {
+		return err
+	}
+	return diag.New("--token-file: "+err.Error(), "")
 }
 
 // leastToken is how many characters a token has at least.
