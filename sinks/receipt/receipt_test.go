@@ -1,0 +1,203 @@
+package receipt_test
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/sinks/receipt"
+)
+
+// full is a receipt in which every field is known.
+func full() *receipt.Receipt {
+	r := receipt.New()
+	for _, f := range receipt.Fields() {
+		if f.Kind == receipt.Numeric {
+			r.Number(f.Name, 0.5)
+		} else {
+			r.Text(f.Name, "some")
+		}
+	}
+	r.Number("requests.attempted", 100)
+	r.Number("requests.ok", 100)
+	r.Asked = []receipt.Fact{{Name: "datasets.0.prompts.isl.mean", Value: "64"}, {Name: "phases.0.concurrency", Value: "8"}}
+	return r
+}
+
+func find(t *testing.T, list []receipt.Difference, name string) *receipt.Difference {
+	t.Helper()
+	i := slices.IndexFunc(list, func(d receipt.Difference) bool { return d.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &list[i]
+}
+
+func TestCanonicalFormComesBack(t *testing.T) {
+	t.Parallel()
+	for _, r := range []*receipt.Receipt{full(), receipt.New()} {
+		b, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back receipt.Receipt
+		if err := json.Unmarshal(b, &back); err != nil {
+			t.Fatal(err)
+		}
+		if again, _ := json.Marshal(&back); string(again) != string(b) || back.Hash() != r.Hash() {
+			t.Errorf("written as\n%s\nand read as\n%s", b, again)
+		}
+	}
+	one := full()
+	one.Number("requests.ok", 99)
+	if one.Hash() == full().Hash() {
+		t.Error("another count has the same hash")
+	}
+}
+
+func TestUnknownEqualsNothing(t *testing.T) {
+	t.Parallel()
+	a, b := full(), full()
+	if d := receipt.Differences(a, b); len(d) > 0 {
+		t.Fatalf("equal receipts differ in %v", d)
+	}
+	a.Text("endpoint.type", "unknown")
+	b.Text("server.version", "")
+	a.Number("prefix.hit_rate_server", math.NaN())
+	b.Number("prefix.hit_rate_server", math.NaN())
+	list := receipt.Differences(a, b)
+	for _, name := range []string{"server.version", "prefix.hit_rate_server"} {
+		if d := find(t, list, name); d == nil || !d.Unknown || d.Class != receipt.Noted {
+			t.Errorf("%s: %+v, want an unknown that is noted", name, d)
+		}
+	}
+	a.Asked = nil // endpoint.type is among the settings where these are known
+	if d := find(t, receipt.Differences(a, b), "endpoint.type"); d == nil || !d.Unknown {
+		t.Errorf("endpoint.type: %+v, want unknown", d)
+	}
+}
+
+func TestClasses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		what  string
+		do    func(a, b *receipt.Receipt)
+		name  string
+		class receipt.Class
+		says  string
+	}{
+		{"a revision of the data that hits the cache less", func(a, b *receipt.Receipt) {
+			a.Number("prefix.hit_rate_theoretical", 0.96)
+			b.Number("prefix.hit_rate_theoretical", 0.66)
+		}, "prefix.hit_rate_theoretical", receipt.Fatal, "raises time_to_first_token"},
+		{"a little less", func(a, b *receipt.Receipt) {
+			a.Number("prefix.hit_rate_theoretical", 0.66)
+			b.Number("prefix.hit_rate_theoretical", 0.69)
+		}, "prefix.hit_rate_theoretical", receipt.Material, "lowers time_to_first_token"},
+		{"longer answers", func(a, b *receipt.Receipt) {
+			a.Number("tokens.output.generated.mean", 128)
+			b.Number("tokens.output.generated.mean", 96)
+		}, "tokens.output.generated.mean", receipt.Material, "lowers request_latency"},
+		{"another definition", func(a, b *receipt.Receipt) {
+			a.Text("definition.itl", "per_request")
+			b.Text("definition.itl", "per_request_to_end")
+		}, "definition.itl", receipt.Material, "moves inter_token_latency"},
+		{"another seed", func(a, b *receipt.Receipt) { a.Text("seed", "1") }, "seed", receipt.Noted, ""},
+		{"another setting", func(a, b *receipt.Receipt) { b.Asked[1].Value = "9" }, "--concurrency", receipt.Fatal, ""},
+		{"another API, of which only fields tell", func(a, b *receipt.Receipt) {
+			a.Asked = nil
+			a.Text("endpoint.type", "chat")
+		}, "endpoint.type", receipt.Fatal, ""},
+	} {
+		a, b := full(), full()
+		c.do(a, b)
+		list := receipt.Differences(a, b)
+		d := find(t, list, c.name)
+		if d == nil || d.Class != c.class || !strings.Contains(d.CanMove(), c.says) {
+			t.Errorf("%s: %+v, want %s of %s that %s", c.what, d, c.class, c.name, c.says)
+		}
+		if !slices.IsSortedFunc(list, func(x, y receipt.Difference) int { return int(y.Class - x.Class) }) {
+			t.Errorf("%s: the worst does not stand first: %v", c.what, list)
+		}
+	}
+}
+
+// Two draws of one distribution are the same workload, however few they are.
+func TestChanceIsNoDifference(t *testing.T) {
+	t.Parallel()
+	a, b := full(), full()
+	for i, r := range []*receipt.Receipt{a, b} {
+		r.Number("tokens.input.sent.mean", 500+float64(60*i)) // 11 %
+		r.Number("tokens.input.sent.sd", 250)
+	}
+	const name = "tokens.input.sent.mean"
+	if d := find(t, receipt.Differences(a, b), name); d != nil {
+		t.Errorf("100 lengths each of 500 ± 250: %v", d)
+	}
+	for _, r := range []*receipt.Receipt{a, b} {
+		r.Number("requests.ok", 1e6)
+	}
+	if d := find(t, receipt.Differences(a, b), name); d == nil || d.Class != receipt.Fatal {
+		t.Errorf("a million each: %+v, want a fatal difference", d)
+	}
+}
+
+func TestPool(t *testing.T) {
+	t.Parallel()
+	a, b := full(), full()
+	a.Text("seed", "2")
+	b.Text("seed", "1")
+	a.Number("requests.ok", 10)
+	b.Number("requests.ok", 20)
+	b.Number("requests.cut", math.NaN())
+	all := receipt.Pool([]*receipt.Receipt{a, b})
+	if seeds, _ := all.Get("seed"); seeds != "1, 2" || all.Float("requests.ok") != 15 {
+		t.Errorf("seeds %s, ok %v", seeds, all.Float("requests.ok"))
+	}
+	if _, known := all.Get("requests.cut"); known {
+		t.Error("what is unknown of one run is known of all")
+	}
+}
+
+// Each field names metrics that there are, and fields that there are.
+func TestFields(t *testing.T) {
+	t.Parallel()
+	r := full()
+	for _, f := range receipt.Fields() {
+		if _, known := r.Get(f.Name); !known || f.Doc == "" {
+			t.Errorf("%s: set %v, doc %q", f.Name, known, f.Doc)
+		}
+		for _, m := range f.Moves {
+			if _, ok := metrics.Lookup(m.Metric); !ok {
+				t.Errorf("%s moves %s, which is no metric", f.Name, m.Metric)
+			}
+		}
+		if f.Class == receipt.Material && len(f.Moves) == 0 {
+			t.Errorf("%s is material and moves nothing", f.Name)
+		}
+	}
+}
+
+func FuzzReceipt(f *testing.F) {
+	b, _ := json.Marshal(full())
+	f.Add(b)
+	f.Add([]byte(`{"requests.ok": "many", "asked": {"a": 1}}`))
+	f.Add([]byte(`{"requests.ok": "unknown", "asked": "unknown", "seed": null}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var r receipt.Receipt
+		if json.Unmarshal(b, &r) != nil {
+			return
+		}
+		var back receipt.Receipt
+		again, err := json.Marshal(&r)
+		if err == nil {
+			err = json.Unmarshal(again, &back)
+		}
+		if err != nil || back.Hash() != r.Hash() {
+			t.Errorf("%s comes back otherwise: %v", again, err)
+		}
+	})
+}
