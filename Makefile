@@ -5,7 +5,7 @@ BIN         := build/bin
 GOFUMPT     := $(BIN)/gofumpt@v0.12.0
 STATICCHECK := $(BIN)/staticcheck@v0.8.2
 
-.PHONY: all test unit lint cross race nvml bench sim graders accuracy outlets generate pictures venv clean
+.PHONY: all test unit lint cross race nvml bench sim graders accuracy outlets image generate pictures venv clean
 
 all: test
 
@@ -101,6 +101,13 @@ accuracy:
 # started with --metrics, with its own counters.
 outlets:
 	AIPERF_LLAMA_SERVER="$(LLAMA)" go test -v -count=1 -timeout $(LIMIT) ./internal/acceptance -run 'TheTable|IsRead|LlamaCounts' -outlets $$(internal/repo/venv.sh outlets)
+
+# image makes build/aiperf.tar, a container image of the program for ARCH and the certificates
+# that this machine trusts, without a daemon. The same sources give the same bytes.
+ARCH := $(shell go env GOARCH)
+image:
+	CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) go build -trimpath -ldflags "-s -w" -o build/aiperf-linux-$(ARCH) ./cmd/aiperf
+	go run ./cmd/aiperf kube image --binary build/aiperf-linux-$(ARCH) -o build/aiperf.tar
 
 generate:
 	go generate ./...

@@ -39,6 +39,8 @@ func catalogue() []command {
 		pluginsCommand,
 		mockServerCommand,
 		workerCommand,
+		kubeCommand(),
+		slurmCommand(),
 		completionCommand,
 		manCommand(),
 		versionCommand,

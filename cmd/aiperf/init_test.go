@@ -131,7 +131,7 @@ func TestAIPerfCommands(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		"service worker --benchmark-run x": "one process",
-		"proxy --benchmark-run x":          "one process", "kube init": "static binary", "analyze swim-lane x": "aiperf report DIR",
+		"proxy --benchmark-run x":          "one process", "kube init": "config init", "analyze swim-lane x": "aiperf report DIR",
 		"synthesize agentic-code": "config init",
 		"validate mooncake-trace": "dataset inspect FILE", "profil -m a": "did you mean profile?",
 	} {

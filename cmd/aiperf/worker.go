@@ -40,7 +40,7 @@ and sends its part of every run. It ends with it.`,
 	flags: []argv.Switch{
 		{Name: "join", Arg: "URL", Doc: "address of the coordinator, as in nats://127.0.0.1:4222"},
 		{Name: "wait", Arg: "SECONDS", Doc: "how long to wait for a coordinator that is not there yet (default 0)"},
-		{Name: "index", Arg: "K", Doc: "which worker it is, from 0 on; without it one that is missing"},
+		{Name: "index", Arg: "K", Doc: "which worker it is, from 0 on (default: JOB_COMPLETION_INDEX, else one that is missing)"},
 		{Name: "token-file", Arg: "FILE", Doc: "file with the token that the coordinator wants; - is stdin"},
 	},
 	run: func(a *app, p *argv.Line) error {
@@ -61,11 +61,9 @@ and sends its part of every run. It ends with it.`,
 		if err != nil {
 			return diag.New("--token-file: "+err.Error(), "")
 		}
-		k := int64(-1)
-		if p.Has("index") {
-			if k, err = strconv.ParseInt(p.Get("index"), 10, 64); err != nil || k < 0 {
-				return diag.New(fmt.Sprintf("--index: %s is not a whole number", p.Get("index")), "workers count from 0: --index 0 is the first")
-			}
+		k, err := index(p.Get("index"))
+		if err != nil {
+			return err
 		}
 		wait := 0.0
 		if p.Has("wait") {
@@ -79,6 +77,23 @@ and sends its part of every run. It ends with it.`,
 			Wait: time.Duration(wait * float64(time.Second)),
 		})
 	},
+}
+
+// index is which worker this is: what the flag says, else what a Kubernetes job says; -1 for
+// any that is missing.
+func index(said string) (int64, error) {
+	from := "--index"
+	if of, in := os.LookupEnv("JOB_COMPLETION_INDEX"); in && said == "" {
+		from, said = "JOB_COMPLETION_INDEX", of
+	}
+	if said == "" {
+		return -1, nil
+	}
+	k, err := strconv.ParseInt(said, 10, 64)
+	if err != nil || k < 0 {
+		return 0, diag.New(fmt.Sprintf("%s: %s is not a whole number", from, said), "workers count from 0: --index 0 is the first")
+	}
+	return k, nil
 }
 
 // workers starts the processes that --workers asks for and has them send what the plan

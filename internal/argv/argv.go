@@ -34,6 +34,7 @@ type Line struct {
 	Before  []string            // hint for each of words: what the flag in front of it takes
 	Notes   []string            // one line each: what a reader of the command line may not expect
 
+	typed []string // all of it, as Parse took it
 	order []string // settings by their first name
 	given map[string]given
 }
@@ -56,7 +57,7 @@ func (p *Line) Get(name string) string {
 // names are never abbreviated. Beside mistakes the line holds what could be read.
 func Parse(args []string, own []Switch, opts []schema.Option) (*Line, error) {
 	t := NewTable(own, opts)
-	p := &Line{Values: map[string][]string{}, given: map[string]given{}}
+	p := &Line{Values: map[string][]string{}, given: map[string]given{}, typed: args}
 	var bad schema.Errors
 	hint := ""
 	for len(args) > 0 {
@@ -87,6 +88,36 @@ func Parse(args []string, own []Switch, opts []schema.Option) (*Line, error) {
 		return p, bad
 	}
 	return p, nil
+}
+
+// Typed are the words of the flags for which keep says so, as they were typed, with their
+// values. It is told the first name of each. Settings and flags are those that p was parsed with.
+func (p *Line) Typed(own []Switch, opts []schema.Option, keep func(name string) bool) (out []string) {
+	t := NewTable(own, opts)
+	for args := p.typed; len(args) > 0; {
+		word, rest := args[0], args[1:]
+		if word == "--" {
+			return out
+		}
+		if IsFlag(word) {
+			f, _, _, after, err := t.read(word, rest)
+			if err != nil {
+				return out // Parse has refused it
+			}
+			rest = after
+			name := ""
+			if f.own != nil {
+				name = f.own.Name
+			} else {
+				name = f.opt.Names[0]
+			}
+			if keep(name) {
+				out = append(out, args[:len(args)-len(rest)]...)
+			}
+		}
+		args = rest
+	}
+	return out
 }
 
 // afterFlag is args without the values of a flag that could not be read.

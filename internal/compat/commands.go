@@ -17,7 +17,6 @@ func AbsentCommands() []Absent {
 		{"synthesize", "aiperf synthesize-trace IN OUT changes a recorded trace; dataset: {type: \"synthetic\", …} makes conversations while the run is prepared: aiperf config init multi-turn-conversation"},
 		{"service", "not needed: one process does the work of all services"},
 		{"proxy", "not needed: one process has no message bus"},
-		{"kube", "run the one static binary in a pod or job of your own"},
 	}
 }
 

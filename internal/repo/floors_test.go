@@ -37,6 +37,9 @@ internal/docgen: *
 internal/faults: *
 internal/faultserver:
 internal/glossary: internal/diag internal/diagnose internal/docgen internal/metrics internal/suggest internal/telemetry runner/verdict schema sinks sweep sweep/decide
+internal/launch/image: internal/diag
+internal/launch/kube: internal/diag
+internal/launch/slurm: internal/diag
 internal/leak:
 internal/race:
 internal/grade/algebra:

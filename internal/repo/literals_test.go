@@ -61,6 +61,7 @@ var words = []string{
 
 // known are the places that write names of catalogues, each with the reason.
 var known = map[string]string{
+	"internal/launch/image/image.go":   "a file of container images",
 	"internal/compat":                  "other programs' words for what they measure and how",
 	"internal/mockserver":              "the server's own words, and the members of requests it reads",
 	"internal/bench":                   "benchmarks of a load that they choose",

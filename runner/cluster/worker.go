@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -40,7 +41,7 @@ func Join(issue, ctx context.Context, j Joining) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	conn, js, err := connect(j.URL, j.Token, cancel)
-	for until := time.Now().Add(j.Wait); errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, nats.ErrNoServers); {
+	for until := time.Now().Add(j.Wait); notThere(err); {
 		if issue.Err() != nil || time.Now().After(until) {
 			break
 		}
@@ -74,6 +75,22 @@ func Join(issue, ctx context.Context, j Joining) error {
 	}
 	defer os.RemoveAll(w.dir)
 	return w.work(ctx, orders, stops)
+}
+
+// notThere tells whether an error says that nobody listens, as before a coordinator's machine
+// has a name, or a way leads to it.
+func notThere(err error) bool {
+	var unknown *net.DNSError
+	var late net.Error
+	if errors.As(err, &unknown) || errors.As(err, &late) && late.Timeout() || errors.Is(err, nats.ErrNoServers) {
+		return true
+	}
+	for _, e := range []error{syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // knocking is how long a worker waits before it tries a coordinator again.
