@@ -37,6 +37,12 @@ var oracles = []oracle{
 	{"aime", []string{"--streaming", "--accuracy-benchmark", "aime"}, 20, 0},
 	{"aime_exact_match", []string{"--accuracy-benchmark", "aime", "--accuracy-grader", "exact_match"}, 20, 0},
 	{"gsm8k", []string{"--streaming", "--accuracy-benchmark", "gsm8k"}, 16, 0},
+	{"aime24", []string{"--streaming", "--accuracy-benchmark", "aime24"}, 12, 0},
+	{"aime25", []string{"--accuracy-benchmark", "aime25"}, 12, 0},
+	{"math_500", []string{"--streaming", "--accuracy-benchmark", "math_500"}, 12, 0},
+	{"gpqa_diamond", []string{"--streaming", "--accuracy-benchmark", "gpqa_diamond"}, 20, 0},
+	{"hellaswag", []string{"--streaming", "--accuracy-benchmark", "hellaswag", "--accuracy-tasks", "Disc dog,Sailing", "--accuracy-n-shots", "2"}, 10, 0},
+	{"bigbench", []string{"--accuracy-benchmark", "bigbench", "--accuracy-tasks", "navigate,boolean_expressions", "--accuracy-n-shots", "0"}, 12, 0},
 }
 
 // recorded is where AIPerf's files of the run are.
@@ -97,9 +103,13 @@ func TestAIPerfsAccuracyIsAsRecorded(t *testing.T) {
 			}
 			args := append([]string{"-m", "aiperf"}, o.words(server.URL, filepath.Join(dir, "words"))...)
 			args = append(args, "--ui", "none", "--request-count", strconv.Itoa(o.requests))
+			standIns, err := filepath.Abs(filepath.Join("testdata", "standins"))
+			if err != nil {
+				t.Fatal(err)
+			}
 			theirs := exec.Command(*peer, args...)
 			theirs.Dir = dir
-			theirs.Env = append(os.Environ(), "HF_HOME="+filepath.Join(dir, "hub"),
+			theirs.Env = append(os.Environ(), "HF_HOME="+filepath.Join(dir, "hub"), "PYTHONPATH="+standIns,
 				"AIPERF_SERVICE_REGISTRATION_TIMEOUT=180") // on a busy machine its services start late
 			if said, err := theirs.CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, said)

@@ -36,10 +36,10 @@ outlets)
 	dir=build/venv-outlets
 	packages="mlflow==3.17.2 prometheus_client==0.26.0 opentelemetry-proto==1.45.2 protobuf==7.36.2 rotel==0.0.1a15"
 	;;
-graders) # of lighteval the modules that match, without what models need
+graders) # of lighteval what matches and of deepeval its prompts, without what models need
 	dir=build/venv-graders
 	packages="aiperf==0.13.0 latex2sympy2_extended==1.11.0 antlr4-python3-runtime==4.13.2 sympy==1.14.0 mpmath==1.3.0"
-	bare="lighteval==0.13.0"
+	bare="lighteval==0.13.0 deepeval==4.3.1"
 	;;
 aiperf) # what its models import, and nothing of the rest that it would bring
 	dir=build/venv-aiperf

@@ -129,13 +129,17 @@ func (r *Report) AnswersOverLoad() string {
 }
 
 // SwappedAnswers says where the server gives answers to the wrong questions: "at concurrency
-// 16, 11 of 14 wrong answers are right for another question asked at the same time (1 for
-// questions asked at other times): answers go to the wrong requests". "" where nothing shows it.
+// 16, 36 wrong answers hold the right ones to 13 other questions asked at the same time (chance
+// explains 0.2): answers go to the wrong requests". "" where nothing shows it.
 func (r *Report) SwappedAnswers() string {
 	var where []string
 	for c, s := range r.Results.Swapped() {
-		text := fmt.Sprintf("%s of %s right for another question asked at the same time (%s for questions asked at other times)",
-			words.Whole(s.Beside), words.CountOf(s.Wrong, "wrong answer is", "wrong answers are"), words.Whole(s.Apart))
+		chance := fmt.Sprintf("%.1f", s.Chance)
+		if s.Chance < 0.05 {
+			chance = "fewer than 0.1"
+		}
+		text := fmt.Sprintf("%s the right ones to %s asked at the same time (chance explains %s)",
+			words.CountOf(s.Wrong, "wrong answer holds", "wrong answers hold"), words.Count(int64(s.Beside), "other question"), chance)
 		if len(r.Results.Cells) > 1 {
 			text = "at " + c.Cell.Short() + ", " + text
 		}

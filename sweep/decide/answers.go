@@ -262,22 +262,24 @@ func (r *Results) AnswersOverLoad() (out []*AnswersChange) {
 // none are.
 const swapAlpha = 0.01
 
-// Swapped are the cells that give answers to the wrong questions, with what shows it: their
-// wrong answers are right for questions that were under way at the same time, more often than
-// for others of the same tasks (a sign test of the answers that are right for one of both).
+// Swapped are the cells that give answers to the wrong questions, with what shows it: wrong
+// answers are right for questions that were under way at the same time, more often than for
+// others of the same tasks. All runs ask in the same order, so that what is chance in one may
+// come again in the next: each run is judged for itself.
 func (r *Results) Swapped() iter.Seq2[*CellResult, grade.Swaps] {
 	return func(yield func(*CellResult, grade.Swaps) bool) {
 		for i := range r.Cells {
 			c := &r.Cells[i]
 			var all grade.Swaps
+			least := 1.0
 			for _, o := range c.runs {
 				all.Wrong += o.Swaps.Wrong
+				all.Questions += o.Swaps.Questions
 				all.Beside += o.Swaps.Beside
-				all.Apart += o.Swaps.Apart
+				all.Chance += o.Swaps.Chance
+				least = min(least, o.Swaps.Above())
 			}
-			n := float64(all.Beside + all.Apart)
-			level := 1 - swapAlpha/float64(len(r.Cells))
-			if n == 0 || !(stats.Flips(float64(all.Beside), float64(all.Apart), n, level).Low > 0) {
+			if n := len(r.Cells) * len(c.runs); n == 0 || least > swapAlpha/float64(n) {
 				continue
 			}
 			if !yield(c, all) {

@@ -1,6 +1,9 @@
 package exam
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // hellaSwag asks which of four endings fits. Its tasks are activity labels.
 var hellaSwag = benchmark{
@@ -61,17 +64,20 @@ func hellaSwagItems(m *maker) error {
 			return err
 		}
 	}
-	chosen := map[string]bool{}
+	place := map[string]int{} // of tasks, in the order in which they are asked for
 	for _, task := range m.o.Tasks {
-		chosen[folded(task)] = true
+		if _, twice := place[folded(task)]; !twice {
+			place[folded(task)] = len(place)
+		}
 	}
-	all := len(chosen) == 0 || len(chosen) == 1 && chosen["all"]
+	_, every := place["all"]
+	all := len(place) == 0 || len(place) == 1 && every
 	found := map[string]bool{"all": true}
 	err := m.each("", "validation", func(c *cells) error {
 		r := readHellaSwag(c)
 		label := folded(r.activity)
 		found[label] = true
-		if c.err != nil || !all && !chosen[label] {
+		if _, chosen := place[label]; c.err != nil || !all && !chosen {
 			return c.err
 		}
 		return m.add(c.place, Item{
@@ -82,6 +88,9 @@ func hellaSwagItems(m *maker) error {
 	})
 	if err != nil {
 		return err
+	}
+	if !all {
+		slices.SortStableFunc(m.items, func(a, b Item) int { return place[folded(a.Task)] - place[folded(b.Task)] })
 	}
 	return m.unknown(found)
 }
