@@ -156,6 +156,11 @@ func (a *app) dispatch(c command, words []string) error {
 			return a.dispatch(*sub, rest)
 		}
 	}
+	if c.name == runCommand.name || c.name == profileCommand.name {
+		if rest, there := onKube(words); there {
+			return a.dispatch(kubeProfileCommand, rest)
+		}
+	}
 	if done, err := a.help(c, words); done {
 		return err
 	}

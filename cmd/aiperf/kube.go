@@ -24,39 +24,37 @@ import (
 func kubeCommand() command {
 	return command{
 		minor: true, name: "kube", usage: "send one load from many pods of a Kubernetes cluster",
-		help: `aiperf kube generate FILE prints manifests that run an experiment in a cluster.
+		help: `aiperf kube profile FILE runs an experiment in a cluster and fetches its files.
+aiperf kube generate FILE prints the same as manifests.
+aiperf kube preflight checks what that needs there.
+aiperf kube list, logs, attach and results look at what runs there; delete and
+cleanup remove it.
 aiperf kube image makes an image of this program, without a daemon.
 
   aiperf kube image > aiperf.tar
-  aiperf kube generate big.cue --total-workers 25 --image r/aiperf > big.yaml
+  aiperf kube profile big.cue --total-workers 25 --image r/aiperf -n bench
 
 aiperf kube WORD --help tells more.`,
 		subs: append([]command{
-			kubeGenerateCommand, kubeImageCommand, kubeKeepCommand,
+			kubeProfileCommand, kubeGenerateCommand, kubePreflightCommand, kubeListCommand, kubeLogsCommand,
+			kubeAttachCommand, kubeResultsCommand, kubeDeleteCommand, kubeCleanupCommand, kubeImageCommand,
+			kubeKeepCommand, kubeSendCommand,
 		}, absentKube()...),
 		run: func(*app, *argv.Line) error { return nil }, // never reached: below asks for a word
 	}
 }
 
-// absentKube are the verbs of AIPerf's that are not here.
+// absentKube are the verbs of AIPerf's that need its operator, or a server of its own.
 func absentKube() (out []command) {
 	for _, row := range [][2]string{
-		{"attach", "kubectl logs -f job/NAME-coordinator -c coordinator"},
-		{"cancel", "kubectl delete -f what kube generate printed"},
-		{"cleanup", "kubectl delete jobs,configmaps,services,networkpolicies -l app.kubernetes.io/managed-by=aiperf"},
-		{"dashboard", "aiperf report DIR -o page.html"},
-		{"debug", "kubectl describe pods -l app.kubernetes.io/managed-by=aiperf"},
-		{"delete", "kubectl delete -f what kube generate printed"},
+		{"cancel", "aiperf kube delete NAME ends a load"},
+		{"dashboard", "aiperf kube results NAME, then aiperf report DIR -o page.html"},
+		{"debug", "aiperf kube list NAME says what a load waits for, aiperf kube logs NAME what its pods say"},
 		{"init", "aiperf config init > my.cue writes an experiment to start from"},
-		{"list", "kubectl get jobs -l app.kubernetes.io/managed-by=aiperf"},
-		{"logs", "kubectl logs job/NAME-coordinator -c coordinator"},
-		{"preflight", "kubectl apply --dry-run=server -f what kube generate printed"},
-		{"profile", "aiperf kube generate FILE, then kubectl apply"},
-		{"results", "a volume claim: --results-claim"},
-		{"show", "aiperf report DIR"},
-		{"shutdown", "kubectl delete -f what kube generate printed"},
-		{"sweep", "aiperf kube generate FILE: sweeps and repeated runs are experiments, too"},
-		{"validate", "aiperf validate FILE checks an experiment"},
+		{"show", "aiperf kube results NAME, then aiperf report DIR"},
+		{"shutdown", "aiperf kube delete NAME ends a load"},
+		{"sweep", "aiperf kube profile FILE: sweeps and repeated runs are experiments, too"},
+		{"validate", "aiperf validate FILE checks an experiment, aiperf kube profile FILE --dry-run prints what would be created"},
 	} {
 		out = append(out, command{name: "kube " + row[0], hidden: true, instead: row[1]})
 	}
@@ -124,15 +122,6 @@ func withoutOperator(p *argv.Line) error {
 	return nil
 }
 
-// kubeRunFlags say how the launcher itself goes on.
-var kubeRunFlags = []argv.Switch{
-	{Name: "detach", Short: "d", Doc: "place the load, and do not wait for it"},
-	{Name: "no-wait", Doc: "the same"},
-	{Name: "dry-run", Doc: "print what would be created, and create nothing"},
-	{Name: "skip-endpoint-check", Minor: true, Doc: "of AIPerf: the endpoint is not asked from here anyway"},
-	{Name: "attach-port", Arg: "PORT", Minor: true, Doc: "of AIPerf: refused, no port is needed"},
-}
-
 var kubeGenerateCommand = command{
 	name: "kube generate", usage: "print the manifests of a load in a Kubernetes cluster",
 	help: `aiperf kube generate FILE prints manifests: a job with the coordinator, an indexed
@@ -144,14 +133,14 @@ manifest holds:
   openssl rand -hex 32 > token
   kubectl create secret generic big-token --from-file=token
   kubectl apply -f big.yaml
-  kubectl logs -f job/big-coordinator -c coordinator`,
+  aiperf kube attach big`,
 	flags: slices.Concat(kubePlaced, kubeWhere[2:], kubeOperator, kubeMeasure), settings: true, files: true,
 	often: kubeOften,
 	run: func(a *app, p *argv.Line) error {
 		if err := withoutOperator(p); err != nil {
 			return err
 		}
-		l, err := a.kubeLoad(p, "kube generate", "")
+		l, err := a.kubeLoad(p, "")
 		if err != nil {
 			return err
 		}
@@ -183,7 +172,7 @@ var kubeOften = []section{
 }
 
 // kubeLoad is what the command line asks to be placed. more is what its default name ends with.
-func (a *app) kubeLoad(p *argv.Line, command, more string) (*kube.Load, error) {
+func (a *app) kubeLoad(p *argv.Line, more string) (*kube.Load, error) {
 	l := &kube.Load{
 		Namespace: p.Get("namespace"), Image: p.Get("image"), PullPolicy: p.Get("image-pull-policy"),
 		PullSecrets: p.Values["image-pull-secrets"], DataClaim: p.Get("data-claim"), ResultsClaim: p.Get("results-claim"),

@@ -91,7 +91,7 @@ func (a *app) slurmRender(p *argv.Line) error {
 func placedWords(p *argv.Line, own []argv.Switch, whole bool) []string {
 	return p.Typed(own, schema.Options(), func(name string) bool {
 		switch name {
-		case "config", "artifact-dir":
+		case "config", "output-artifact-dir":
 			return false
 		case "expression", "inject", "package":
 			return !whole

@@ -23,6 +23,11 @@ var workersFlag = argv.Switch{
 	Doc: "send the load from N processes on this machine, which share each run: the load is what it is with one",
 }
 
+var onFlag = argv.Switch{
+	Name: "on", Arg: "WHERE", Words: []string{"k8s"}, Topic: "load",
+	Doc: "k8s: the workers are pods of a Kubernetes cluster: aiperf kube profile, with its flags",
+}
+
 var listenFlag = argv.Switch{
 	Name: "listen", Arg: "ADDR", Topic: "load",
 	Doc: "wait there for the workers, which are started on other machines with aiperf worker; needs --token-file",

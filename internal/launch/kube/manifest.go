@@ -3,7 +3,7 @@
 // no operator and no resource types of its own, and knows nothing of benchmarks: what the
 // coordinator runs is a command line and files.
 //
-// In goes a Load; out come manifests (Objects, Write), or a load that runs (Client).
+// In goes a Load; out come manifests (Write), or a load that runs (Client).
 package kube
 
 import (
@@ -14,7 +14,6 @@ import (
 	"io"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,9 +133,9 @@ func isLabel(s string) bool {
 	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }
 
-// Objects are the manifests of a load, in the order in which they are created. The Secret
+// objects are the manifests of a load, in the order in which they are created. The Secret
 // with the token is not one of them.
-func (l *Load) Objects() ([]any, error) {
+func (l *Load) objects() ([]manifest, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
@@ -158,7 +157,7 @@ func (l *Load) Objects() ([]any, error) {
 	toWorkers.Spec.PolicyTypes = []string{"Ingress"}
 	toWorkers.Spec.Ingress = []ingressRule{}
 
-	return []any{l.configMap(), &s, &toCoordinator, &toWorkers, l.coordinator(), l.workers()}, nil
+	return []manifest{l.configMap(), &s, &toCoordinator, &toWorkers, l.coordinator(), l.workers()}, nil
 }
 
 // configMap holds the files. Its keys are made of their content, since a path may hold what
@@ -273,6 +272,9 @@ func (l *Load) container(name string, size Size, args []string) container {
 	return c
 }
 
+// keeperSize is what the container gets that keeps the results.
+var keeperSize = Size{"50m", "64Mi"}
+
 // coordinator is the job that runs the experiment. A second container keeps what it wrote
 // until it was fetched, or for a while.
 func (l *Load) coordinator() *job {
@@ -294,7 +296,7 @@ func (l *Load) coordinator() *job {
 
 	s := &j.Spec.Template.Spec
 	s.ShareProcesses = true // the second container sees when the first has ended
-	keep := l.container(resultsName, Size{"50m", "64Mi"},
+	keep := l.container(resultsName, keeperSize,
 		[]string{"kube", "keep", "--ttl-seconds", strconv.Itoa(l.TTL)})
 	keep.Env, keep.Mounts = nil, []mount{{Name: "tmp", Path: "/tmp"}, results}
 	var items []keyPath
@@ -339,7 +341,7 @@ func (l *Load) workers() *job {
 
 // Write prints manifests, the same text for the same load.
 func (l *Load) Write(w io.Writer) error {
-	objects, err := l.Objects()
+	objects, err := l.objects()
 	if err != nil {
 		return err
 	}
@@ -371,8 +373,3 @@ func block(n *yaml.Node) {
 		block(c)
 	}
 }
-
-var quantity = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?(m|[kMGTPE]i?|Ki)?$`)
-
-// IsQuantity tells whether s is an amount of a resource, such as 500m or 1Gi.
-func IsQuantity(s string) bool { return quantity.MatchString(s) }
