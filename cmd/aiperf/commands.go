@@ -26,6 +26,7 @@ func catalogue() []command {
 		reportCommand,
 		plotCommand,
 		exportCommand,
+		importCommand,
 		listCommand,
 		chatCommand,
 		captureCommand,

@@ -25,7 +25,7 @@ Each primary metric of each cell is BETTER, WORSE, EQUIVALENT or UNDECIDED.
   aiperf compare before after --margin 0.03 --junit compare.xml
   aiperf compare --aa results/before      odd against even trials: the noise
 
-Directories of AIPerf are read, too. Exit code 3: a primary metric is WORSE;
+Results of other clients are read, too (aiperf help import). Exit code 3: a primary metric is WORSE;
 0: BETTER, EQUIVALENT or NOT WORSE: harm beyond the margin is ruled out for each
 of them; 4: undecided.`,
 	flags: []argv.Switch{
@@ -66,8 +66,11 @@ of them; 4: undecided.`,
 			return err
 		}
 		if !p.Has("aa") && sameFile(p.Words[0], p.Words[1]) {
-			a.complain(diag.New("both are one directory: a measurement always agrees with itself",
+			a.complain(diag.New("both are one result: a measurement always agrees with itself",
 				"aiperf compare --aa "+p.Words[0]+" compares its trials with each other"))
+		}
+		for _, n := range c.left {
+			a.note(n)
 		}
 		if err := c.publish(a, p, terms.Undecided, asJSON); err != nil {
 			return err
@@ -89,7 +92,10 @@ func sameFile(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-type compared struct{ report.Comparison }
+type compared struct {
+	report.Comparison
+	left []string // figures that do not mean the same in both
+}
 
 // comparison reads both systems, or the two halves of one.
 func comparison(p *argv.Line, terms decide.Terms) (*compared, error) {
@@ -116,7 +122,7 @@ func comparison(p *argv.Line, terms decide.Terms) (*compared, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &compared{report.Comparison{Comparison: c}}, nil
+	return &compared{report.Comparison{Comparison: c}, slices.Concat(a.Left, b.Left)}, nil
 }
 
 func compareTerms(p *argv.Line) (decide.Terms, error) {

@@ -45,7 +45,7 @@ answer, the table of cells, the charts, the evidence.
 		if err != nil {
 			return err
 		}
-		out := cmp.Or(p.Get("output"), filepath.Join(dirs[0], resultdir.ViewName))
+		out := cmp.Or(p.Get("output"), besideResult(dirs[0], resultdir.ViewName))
 		if err := atomicfile.Through(out, b); err != nil {
 			return err
 		}
@@ -128,4 +128,13 @@ func (a *app) exportTheirs(dir string, p *argv.Line) error {
 func isDir(path string) bool {
 	st, err := os.Stat(path)
 	return err == nil && st.IsDir()
+}
+
+// besideResult is where a page or pictures of a result go: into its directory, or beside
+// the file of another program, under its name.
+func besideResult(path, name string) string {
+	if isDir(path) {
+		return filepath.Join(path, name)
+	}
+	return strings.TrimSuffix(path, filepath.Ext(path)) + "." + name
 }

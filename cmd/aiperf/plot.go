@@ -215,7 +215,7 @@ func (a *app) plot(p *argv.Line, dirs []string) error {
 	}
 	out := p.Get("output")
 	if out == "" {
-		out = filepath.Join(dirs[0], resultdir.PlotsDir)
+		out = besideResult(dirs[0], resultdir.PlotsDir)
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err

@@ -9,12 +9,16 @@ import (
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/aiperf"
+	"aiperf.dev/aiperf/sinks/importer"
 )
 
 // Recheck holds a finished directory, ours or AIPerf's, against itself: no file
 // has changed, and every summary follows from its records. bad is a line for
 // each thing that does not hold; said is what was looked at.
 func Recheck(dir string) (said string, bad []string, err error) {
+	if importer.Holds(dir) {
+		return recheckImported(dir)
+	}
 	runs, err := aiperf.RecheckDirs(dir)
 	if err != nil {
 		return "", nil, err
@@ -64,6 +68,37 @@ func Recheck(dir string) (said string, bad []string, err error) {
 		if m.Interrupted {
 			said = "PARTIAL: the plan is not done; " + said
 		}
+	}
+	return said, bad, nil
+}
+
+// recheckImported holds imported results against the originals that they keep.
+func recheckImported(dir string) (said string, bad []string, err error) {
+	m, err := resultdir.ReadManifest(dir)
+	if err != nil {
+		return "", nil, refuse(dir, err.Error(), "import the files again")
+	}
+	for _, b := range m.Verify(dir) {
+		bad = append(bad, dir+"/"+b)
+	}
+	if len(bad) > 0 {
+		return fmt.Sprintf("%d files as imported", len(m.Files)-len(bad)), bad, nil
+	}
+	r, err := importer.Open(dir)
+	if err != nil {
+		return "", nil, err
+	}
+	checked, runs, wrong, err := r.Recompute()
+	if err != nil {
+		return "", nil, err
+	}
+	said = fmt.Sprintf("%d files as imported from %s; %s recomputed from the requests of %s", len(m.Files), r.Own(),
+		words.Count(checked, "figure"), words.Count(runs, "run"))
+	if left := len(r.Runs) - runs; left > 0 {
+		said += fmt.Sprintf("; %s cannot be recomputed: a summary without single requests", words.Count(left, "run"))
+	}
+	for _, w := range wrong {
+		bad = append(bad, dir+": "+w)
 	}
 	return said, bad, nil
 }

@@ -1,7 +1,6 @@
 // Package results reads a finished result directory back, as the cells and
-// trials that sweep/decide compares: one of ours by its plan and its tables, one
-// of AIPerf's by the summaries that lie in it. Each kind of directory is a Reader, a
-// file with a row in Readers.
+// trials that sweep/decide compares: one of ours by its plan and its tables,
+// others by the package importer.
 //
 // Read gives a System. Nothing that a directory says is trusted: files that are
 // not those of the manifest, another schema version, a partial directory are
@@ -15,8 +14,8 @@ import (
 	"os"
 
 	"aiperf.dev/aiperf/internal/diag"
-	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sinks/importer"
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
@@ -26,6 +25,8 @@ type System struct {
 	Ours         bool
 	AllowInvalid bool // its experiment takes INVALID runs
 	Trials       int
+	Left         []string         // what is left out of a comparison with another program's, and why
+	imported     *importer.Result // of another program; nil for ours
 }
 
 // Read reads the directory by the reader that knows it.
@@ -37,25 +38,19 @@ func Read(dir string) (*System, error) {
 	return r.Read(dir)
 }
 
-// Find is the reader of a directory. The error says what is missing where nobody
-// knows it.
-func Find(dir string) (Reader, error) {
-	st, err := os.Stat(dir)
+// Find is the reader of a directory, or of a file that another program wrote. The error
+// says what is missing where nobody knows it.
+func Find(path string) (Reader, error) {
+	st, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return Reader{}, refuse(dir, "no such directory", "name a result directory")
+		return Reader{}, refuse(path, "no such directory", "name a result directory")
 	case err != nil:
 		return Reader{}, &diag.Error{Message: err.Error(), Cause: err}
-	case !st.IsDir():
-		return Reader{}, refuse(dir, "is a file", "name a result directory")
+	case st.IsDir() && ours(path) && !importer.Holds(path):
+		return Reader{Name: "aiperf", Read: readOurs}, nil
 	}
-	for _, r := range Readers() {
-		if r.Recognises(dir) {
-			return r, nil
-		}
-	}
-	return Reader{}, refuse(dir, "holds no results", "name a directory of aiperf's, with "+resultdir.ManifestName+
-		", or one of AIPerf's, with "+resultdir.SummaryName)
+	return foreign(path)
 }
 
 func refuse(dir, why, hint string) error {
@@ -73,18 +68,21 @@ func Two(a, b string) (*System, *System, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	switch {
-	case ra.Runs == nil && rb.Runs != nil && rb.Recognises(a):
-		ra = rb
-	case rb.Runs == nil && ra.Runs != nil && ra.Recognises(b):
-		rb = ra
+	if ra.Runs == nil && rb.Runs != nil {
+		ra = asTheirs(a, ra)
+	} else if rb.Runs == nil && ra.Runs != nil {
+		rb = asTheirs(b, rb)
 	}
 	x, err := ra.Read(a)
 	if err != nil {
 		return nil, nil, err
 	}
 	y, err := rb.Read(b)
-	return x, y, err
+	if err != nil {
+		return nil, nil, err
+	}
+	acrossTools(x, y)
+	return x, y, nil
 }
 
 // leastHalved is how many trials two halves take that have an interval: three each.

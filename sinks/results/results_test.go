@@ -107,8 +107,8 @@ func TestRefusesWhatIsNoResult(t *testing.T) {
 	t.Parallel()
 	for want, files := range map[string]map[string]string{
 		"holds no results": {"readme": "x"},
-		"profile_export_aiperf.json: invalid character": {"profile_export_aiperf.json": "{torn"},
-		"not finished: it has no manifest.json":         {"plan.lock.json": "{}"},
+		"profile_export_aiperf.json: byte 2: no JSON: invalid character": {"profile_export_aiperf.json": "{torn"},
+		"not finished: it has no manifest.json":                          {"plan.lock.json": "{}"},
 		`written in "aiperf.manifest/9"`: {
 			"plan.lock.json": "{}",
 			"manifest.json":  `{"schema": "aiperf.manifest/9"}`,

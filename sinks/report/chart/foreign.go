@@ -12,20 +12,20 @@ import (
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
-	"aiperf.dev/aiperf/sinks/results"
+	"aiperf.dev/aiperf/sinks/importer"
 )
 
 // readForeign makes cells of the runs that another program's directory holds, and
 // requests of its lines. The first token and the last lie where the latencies say.
 // There are no checks.
-func (d *Data) readForeign(dir, name string, several bool, read func(dir string) ([]results.Run, error)) error {
+func (d *Data) readForeign(dir, name string, several bool, read func(dir string) ([]importer.Run, error)) error {
 	runs, err := read(dir)
 	if err != nil {
 		return err
 	}
 	d.Name = joined(d.Name, name)
 	at := map[string]*Cell{}
-	single := map[run]results.Run{}
+	single := map[run]importer.Run{}
 	told, before := 0, d.Requests.Total
 	for _, r := range runs {
 		d.Version = joined(d.Version, r.Version)
@@ -48,7 +48,7 @@ func (d *Data) readForeign(dir, name string, several bool, read func(dir string)
 			}
 		}
 		c.Trials++
-		told += int(r.Sent)
+		told += int(r.Sent())
 		if r.Each != nil {
 			single[run{c, r.Trial}] = r
 		}
@@ -64,7 +64,7 @@ func (d *Data) readForeign(dir, name string, several bool, read func(dir string)
 	for _, c := range d.Cells {
 		for trial := range c.Trials {
 			if r, ok := single[run{c, trial}]; ok {
-				if err := r.Each(func(x *results.Request) error { d.add(x, c, trial); return nil }); err != nil {
+				if err := r.Each(func(x *importer.Request) error { d.add(x, c, trial); return nil }); err != nil {
 					return err
 				}
 			}
@@ -156,7 +156,7 @@ func (c *Cell) estimate() {
 }
 
 // add takes one request in, as long as there is room.
-func (d *Data) add(x *results.Request, c *Cell, trial int) {
+func (d *Data) add(x *importer.Request, c *Cell, trial int) {
 	r := d.Requests
 	if r.Total++; len(r.Cell) >= keptMost {
 		r.Note = fmt.Sprintf("single requests: the first %s", words.Whole(keptMost))
@@ -165,11 +165,14 @@ func (d *Data) add(x *results.Request, c *Cell, trial int) {
 	if x.Status == "error" {
 		d.Failures = append(d.Failures, Failure{c, x.ErrorKind, x.ErrorMessage})
 	}
+	if math.IsNaN(x.Intended) { // a client that does not say when it was due
+		x.Intended = x.Sent
+	}
 	r.addOne(x, c, trial)
 }
 
 // addOne appends one request.
-func (r *Requests) addOne(x *results.Request, c *Cell, trial int) {
+func (r *Requests) addOne(x *importer.Request, c *Cell, trial int) {
 	r.Cell, r.Trial = append(r.Cell, c), append(r.Trial, trial)
 	none := math.NaN()
 	for _, v := range []struct {

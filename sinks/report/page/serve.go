@@ -20,6 +20,7 @@ import (
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/sinks/importer"
 	"aiperf.dev/aiperf/sinks/report"
 	"aiperf.dev/aiperf/sinks/report/chart"
 	"aiperf.dev/aiperf/sinks/results"
@@ -216,7 +217,10 @@ func drawn(d *chart.Data, c report.Comparison) {
 func Load(dirs []string) (*chart.Data, error) {
 	for _, dir := range dirs {
 		if st, err := os.Stat(dir); err == nil && !st.IsDir() {
-			return nil, diag.New(words.Clip(dir, 200)+": is a file", "name the result directory that it lies in")
+			if _, err := importer.Identify(dir); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		if !isDir(dir) {
 			return nil, diag.New(words.Clip(dir, 200)+": no such directory",

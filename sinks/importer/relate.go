@@ -1,0 +1,72 @@
+package importer
+
+import (
+	"math"
+	"slices"
+
+	"aiperf.dev/aiperf/internal/metrics"
+)
+
+// relate makes Stats of the figures that are near a metric of ours, in its unit.
+func (r *Run) relate(tool, version string) {
+	count := map[string]float64{}
+	r.tool, r.Version = tool, version
+	for _, f := range r.Figures {
+		d, ok := Define(tool, version, f.Metric, r.Settings)
+		if !ok || d.Ours == "-" || !metrics.Finite(f.Value) {
+			continue
+		}
+		m, known := metrics.Lookup(d.Ours)
+		if !known {
+			continue
+		}
+		i := slices.IndexFunc(r.Stats, func(s metrics.Stat) bool { return s.Tag == d.Ours })
+		if i < 0 {
+			i = len(r.Stats)
+			st := metrics.Blank(d.Ours, m.Unit)
+			st.Scalar = true
+			r.Stats = append(r.Stats, st)
+		}
+		switch st := &r.Stats[i]; f.Stat {
+		case "":
+			st.Avg = f.Value * d.Factor
+		case "count":
+			st.Scalar = false
+			count[d.Ours] = f.Value
+		default:
+			st.Scalar = st.Scalar && f.Stat == "avg"
+			st.Put(f.Stat, f.Value*d.Factor)
+		}
+	}
+	r.Stats = slices.DeleteFunc(r.Stats, func(s metrics.Stat) bool { return math.IsNaN(s.Avg) && math.IsNaN(s.P50) })
+	for i := range r.Stats {
+		if s := &r.Stats[i]; !s.Scalar {
+			n := count[s.Tag]
+			if m, _ := metrics.Lookup(s.Tag); n == 0 && m.PerRequest() {
+				n = float64(r.OK)
+			}
+			s.Put("count", n)
+		}
+	}
+	order := map[string]int{}
+	for i, tag := range metrics.Tags() {
+		order[tag] = i
+	}
+	slices.SortStableFunc(r.Stats, func(a, b metrics.Stat) int { return order[a.Tag] - order[b.Tag] })
+}
+
+// Definitions are what the tool means by each of the run's figures that is near one of
+// ours, each once.
+func (r *Run) Definitions() (out []Definition) {
+	seen := map[string]bool{}
+	for _, f := range r.Figures {
+		if seen[f.Metric] {
+			continue
+		}
+		seen[f.Metric] = true
+		if d, ok := Define(r.tool, r.Version, f.Metric, r.Settings); ok && d.Ours != "-" {
+			out = append(out, d)
+		}
+	}
+	return out
+}
