@@ -53,19 +53,24 @@ var errNotReady = diag.Errorf("raw: the dataset holds no bodies").Try("dataset.f
 // named are the templates that AIPerf knows by name.
 var named = map[string]string{"nv-embedqa": `{"text": {{ texts|tojson }}}`}
 
-func configureTemplate(s *Spec, e *schema.Endpoint) error {
-	body, at := place{"payload_template", extraPath}, place{"response_field", extraPath}
-	text, err := s.textSetting(e, body.name, "")
-	if err != nil {
-		return err
+// templateOf is the template and where the text lies in its answers, with the places where
+// these settings stand.
+func (s *Spec) templateOf(e *schema.Endpoint) (text, field string, body, at place, err error) {
+	body, at = place{"payload_template", extraPath}, place{"response_field", extraPath}
+	if text, err = s.textSetting(e, body.name, ""); err == nil {
+		field, err = s.textSetting(e, at.name, "")
 	}
-	field, err := s.textSetting(e, at.name, "")
-	if err != nil {
-		return err
-	}
-	if e.Template != nil {
+	if err == nil && e.Template != nil {
 		text, field, body, at = e.Template.Body, e.Template.ResponseField, bodyPlace,
 			place{"response_field", "endpoint.template.response_field"}
+	}
+	return text, field, body, at, err
+}
+
+func configureTemplate(s *Spec, e *schema.Endpoint) error {
+	text, field, body, at, err := s.templateOf(e)
+	if err != nil {
+		return err
 	}
 	if text == "" {
 		return diag.Errorf("template: it needs template.body").Try("--extra-inputs payload_template:FILE names a file with it")
@@ -96,18 +101,51 @@ func (p place) wrong(err error) error {
 	return e
 }
 
+// WithTemplate is e with the template itself where it names a file that holds one, for
+// whoever has not that file.
+func WithTemplate(e schema.Endpoint) (_ schema.Endpoint, err error) {
+	if e.RPC != nil && IsTemplateFile(e.RPC.Body) {
+		own := *e.RPC
+		own.Body, err = readTemplate(rpcPlace("body"), own.Body)
+		e.RPC = &own
+	}
+	if e.Type != template.Type || err != nil {
+		return e, err
+	}
+	var s Spec
+	text, field, at, _, err := s.templateOf(&e)
+	if err != nil || !IsTemplateFile(text) {
+		return e, err
+	}
+	text, err = readTemplate(at, text)
+	e.Template = &schema.BodyTemplate{Body: text, ResponseField: field}
+	return e, err
+}
+
+// IsTemplateFile tells whether a template is the name of a file that holds one.
+func IsTemplateFile(text string) bool {
+	return text != "" && named[text] == "" && !strings.ContainsAny(text, "{\n")
+}
+
+func readTemplate(at place, file string) (string, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", at.wrong(diag.Errorf("no such file: %s", short(file)).
+			Try("it is the name of a file, or the template itself, which has braces: {\"prompt\": {{ text|tojson }}}"))
+	}
+	return string(b), nil
+}
+
 // useTemplate makes bodies of a template: one known by name, a file, or the text
 // itself.
 func (s *Spec) useTemplate(at place, text string) error {
 	if known, ok := named[text]; ok {
 		text = known
-	} else if !strings.ContainsAny(text, "{\n") {
-		b, err := os.ReadFile(text)
-		if err != nil {
-			return at.wrong(diag.Errorf("no such file: %s",
-				short(text)).Try("it is the name of a file, or the template itself, which has braces: {\"prompt\": {{ text|tojson }}}"))
+	} else if IsTemplateFile(text) {
+		var err error
+		if text, err = readTemplate(at, text); err != nil {
+			return err
 		}
-		text = string(b)
 	}
 	t, err := jinja.Parse(text)
 	if err != nil {

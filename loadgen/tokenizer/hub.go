@@ -63,7 +63,7 @@ func (r Ref) Folder(model string) (string, error) {
 		return "", diag.Errorf("the server that counts applies its template itself").
 			Try("leave it out, or name the model's folder (--tokenizer DIR)")
 	}
-	if r.builtIn() {
+	if r.BuiltIn() {
 		return "", diag.Errorf("tokenizer %s is built in: it has no files", cmp.Or(r.Name, "builtin")).
 			Try("name the model's folder (--tokenizer DIR)")
 	}
@@ -72,6 +72,41 @@ func (r Ref) Folder(model string) (string, error) {
 		return "", fmt.Errorf("tokenizer %w", err)
 	}
 	return filepath.Dir(inFolder(path)), nil
+}
+
+// Place is where the tokenizer is, of a model when none was named: a path, or the name of
+// an encoding that is built in.
+func (r Ref) Place(model string) (string, error) {
+	switch {
+	case r.Name == "":
+		if path, _ := findInCaches(model, r.Revision); path != "" {
+			return path, nil
+		}
+		return Default, nil
+	case r.BuiltIn():
+		return r.Name, nil
+	}
+	return r.find()
+}
+
+// Files are those that Place, and who writes prompts by its model's template, read; none
+// where it is built in.
+func (r Ref) Files(model string) ([]string, error) {
+	at, err := r.Place(model)
+	if err != nil || (Ref{Name: at}).BuiltIn() {
+		return nil, err
+	}
+	if at, err = filepath.Abs(inFolder(at)); err != nil {
+		return nil, err
+	}
+	files := []string{at}
+	for _, name := range append([]string{"chat_template.json"}, besides...) {
+		if path := filepath.Join(filepath.Dir(at), name); exists(path) {
+			files = append(files, path)
+		}
+	}
+	more, err := filepath.Glob(filepath.Join(filepath.Dir(at), "additional_chat_templates", "*.jinja"))
+	return append(files, more...), err
 }
 
 // Fetch brings a model's tokenizer, and what else says how its prompts are

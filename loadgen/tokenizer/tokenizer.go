@@ -57,7 +57,7 @@ func Open(name string) (Tokenizer, error) { return Ref{Name: name}.Open() }
 
 // Open finds the tokenizer and reads it.
 func (r Ref) Open() (Tokenizer, error) {
-	if r.builtIn() {
+	if r.BuiltIn() {
 		if r.Name == Server {
 			return nil, diag.Errorf("tokenizer server: no server is measured here that could be asked").
 				Try("name a tokenizer, or use builtin")
@@ -74,7 +74,8 @@ func (r Ref) Open() (Tokenizer, error) {
 	return openNamed(r.Name, path)
 }
 
-func (r Ref) builtIn() bool {
+// BuiltIn tells whether no file is needed: an encoding of this program, or the server's.
+func (r Ref) BuiltIn() bool {
 	return r.Name == "" || r.Name == "builtin" || r.Name == Server || encodingNamed(r.Name) != nil
 }
 
@@ -82,7 +83,7 @@ func (r Ref) builtIn() bool {
 // vocabulary; nil when it would. The error does not say that it is about a
 // tokenizer.
 func (r Ref) Check() error {
-	if r.builtIn() {
+	if r.BuiltIn() {
 		return nil
 	}
 	path, err := r.find()

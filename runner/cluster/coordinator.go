@@ -47,6 +47,7 @@ type Coordinator struct {
 	bus       *bus
 	processes []*Process // by worker
 	run       int
+	files     *lender // for workers of other machines; nil where they read what is here
 
 	mu    sync.Mutex
 	seats []string      // where each worker takes orders; "": it has not joined, or is gone
@@ -72,6 +73,9 @@ func Open(ctx context.Context, o Options) (*Coordinator, error) {
 	c := &Coordinator{
 		o: o, bus: b, all: make(chan struct{}), beats: make([]time.Time, o.Workers), seats: make([]string, o.Workers),
 		processes: make([]*Process, o.Workers),
+	}
+	if o.Launch == nil {
+		c.files = newLender(b.js)
 	}
 	if err := c.listen(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -412,7 +416,16 @@ func (c *Coordinator) stop(run int, hard bool) {
 
 // prepare has every worker open the run, and sees that all play the same.
 func (c *Coordinator) prepare(ctx context.Context, open *onerun.Opened) error {
-	want := open.Set.Digest()
+	want, o := open.Set.Digest(), order{Run: c.run}
+	spec := open.Spec
+	if c.files != nil {
+		var err error
+		if spec, o.Files, err = c.files.lend(ctx, &open.Spec); err != nil {
+			return err
+		}
+	}
+	o.Prepare = &spec
+	told := packed(o)
 	answers, errs, ready := make([]answer, c.o.Workers), make([]error, c.o.Workers), make(chan struct{})
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -421,9 +434,7 @@ func (c *Coordinator) prepare(ctx context.Context, open *onerun.Opened) error {
 		var wait sync.WaitGroup
 		for k := range c.o.Workers {
 			wait.Go(func() {
-				spec := open.Spec
-				o := packed(order{Prepare: &spec, Run: c.run})
-				m, err := c.bus.conn.RequestWithContext(ctx, c.orders(int64(k)), o)
+				m, err := c.bus.conn.RequestWithContext(ctx, c.orders(int64(k)), told)
 				if err == nil {
 					err = json.Unmarshal(m.Data, &answers[k])
 				}

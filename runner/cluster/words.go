@@ -52,6 +52,7 @@ type welcome struct {
 type order struct {
 	Run     int          `json:"run"`
 	Prepare *onerun.Spec `json:"prepare,omitempty"`
+	Files   string       `json:"files,omitempty"` // digest of the list of what the run reads; "": they lie here
 	Quit    bool         `json:"quit,omitempty"`
 	Why     string       `json:"why,omitempty"` // to quit, where that is no ordinary end
 }

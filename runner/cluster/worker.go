@@ -74,6 +74,7 @@ func Join(issue, ctx context.Context, j Joining) error {
 		return err
 	}
 	defer os.RemoveAll(w.dir)
+	w.files = borrower{js, filepath.Join(w.dir, "files"), map[string]string{}}
 	return w.work(ctx, orders, stops)
 }
 
@@ -103,6 +104,7 @@ type worker struct {
 	me     welcome
 	inbox  string // of orders
 	dir    string
+	files  borrower
 	loader *onerun.Loader
 	quit   func()
 
@@ -196,7 +198,7 @@ func (w *worker) obey(ctx context.Context, m *nats.Msg, o *order) {
 	if o.Prepare != nil {
 		a := answer{}
 		var err error
-		if w.open, err = w.prepare(ctx, *o.Prepare); err != nil {
+		if w.open, err = w.prepare(ctx, o); err != nil {
 			e := diag.Of(err)
 			a.Failed, a.Hint = e.Error(), e.Hint
 		} else {
@@ -213,7 +215,13 @@ func (w *worker) obey(ctx context.Context, m *nats.Msg, o *order) {
 }
 
 // prepare opens a run.
-func (w *worker) prepare(ctx context.Context, spec onerun.Spec) (*onerun.Opened, error) {
+func (w *worker) prepare(ctx context.Context, o *order) (_ *onerun.Opened, err error) {
+	spec := *o.Prepare
+	if o.Files != "" {
+		if spec, err = w.files.place(ctx, spec, o.Files); err != nil {
+			return nil, err
+		}
+	}
 	spec.Share = record.Share{K: w.me.K, Of: w.me.Of}
 	return w.loader.Open(ctx, ctx, spec)
 }
