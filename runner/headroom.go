@@ -51,17 +51,32 @@ func headrooms(ctx context.Context, plan *sweep.Plan, opt Options) (map[string]f
 			}
 			trials[s] = t
 		}
-		ratio := t.ratio(l, runtime.GOMAXPROCS(0))
-		out[c.ID] = ratio
-		if ratio < 1 && !opt.AllowInvalid {
-			return nil, &diag.Error{
-				Message: fmt.Sprintf("cell %s: this machine can drive %.2g times the %s planned", c.Short(), ratio, l),
-				Hint:    "use less load or a machine with more cores, or --allow-invalid to run it anyway",
-			}
+		here := t.ratio(l, runtime.GOMAXPROCS(0))
+		out[c.ID] = here * float64(max(1, opt.Machines))
+		if out[c.ID] < 1 && !opt.AllowInvalid {
+			return nil, tooMuch(c, l, here, opt.Machines)
 		}
 	}
 	return out, nil
 }
+
+// tooMuch refuses a cell whose load is more than machines like this one can drive, of which
+// each drives ratio times the load.
+func tooMuch(c *sweep.Cell, l Load, ratio float64, machines int) error {
+	who, all := "this machine", ratio
+	if machines > 1 {
+		who, all = fmt.Sprintf("%d machines like this one", machines), ratio*float64(machines)
+	}
+	return &diag.Error{
+		Message: fmt.Sprintf("cell %s: %s can drive %.2g times the %s planned", c.Short(), who, all, l),
+		Hint: fmt.Sprintf("use less load, a machine with more cores, or %d machines like this one (--workers %[1]d --listen ADDR "+
+			"--token-file FILE); --allow-invalid runs it anyway", enough(ratio)),
+	}
+}
+
+// enough is how many machines drive a load, of which one drives ratio times as much, with a
+// quarter to spare.
+func enough(ratio float64) int { return int(math.Ceil(1.25 / ratio)) }
 
 // demanding reports whether l needs a look before it is sent.
 func demanding(l Load, last *Calibration) bool {

@@ -3,13 +3,16 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -149,6 +152,21 @@ func TestCalibrationIsKept(t *testing.T) {
 		}
 		if c := LastCalibration("test"); c != nil {
 			t.Errorf("%q is a calibration: %+v", text, c)
+		}
+	}
+}
+
+// Where the load is more than this machine can drive, so many machines are named that can.
+func TestEnoughMachines(t *testing.T) {
+	t.Parallel()
+	for _, ratio := range []float64{0.99, 0.5, 0.3, 0.04} {
+		n := enough(ratio)
+		if all := ratio * float64(n); all < 1.25 || ratio*float64(n-1) >= 1.25 {
+			t.Errorf("%d machines for a load that one drives %v times: together %v times", n, ratio, all)
+		}
+		err := tooMuch(&sweep.Cell{}, Load{Requests: 1e6}, ratio, 1)
+		if want := fmt.Sprintf("%d machines like this one (--workers %[1]d ", n); !strings.Contains(diag.Of(err).Hint, want) {
+			t.Errorf("the hint %q does not say %q", diag.Of(err).Hint, want)
 		}
 	}
 }

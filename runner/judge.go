@@ -46,7 +46,7 @@ func (r *runner) describe(m *measured, attempt int) *RunReport {
 		Trial: m.run.Trial, Attempt: attempt,
 		Seed: m.run.Seed, Started: m.T0.UTC(), Ended: m.Ended.UTC(),
 		Benchmark: benchmarkID(m.run, attempt, r.plan.Several()),
-		Host:      reportHost(m.Host), Dataset: m.Set.Digest(), DataNotes: m.Set.Notes(), Tokenizer: m.Tokenizer.Name(),
+		Host:      reportHost(m.Host), Workers: m.Senders, Dataset: m.Set.Digest(), DataNotes: m.Set.Notes(), Tokenizer: m.Tokenizer.Name(),
 		Stamps: m.Transport.Stamps, Cancelled: m.Cancelled,
 	}
 	rep.talks = m.Set.Trees() || m.Set.Turns() > m.Set.Len()
@@ -147,6 +147,9 @@ func (r *runner) read(m *measured, rep *RunReport) (*reading, error) {
 	e.Identity, e.BuiltIn = m.Identity, slices.ContainsFunc(m.Benchmark.Endpoint.URLs, mockserver.Named)
 	if ratio, ok := r.headroom[m.run.Cell.ID]; ok {
 		e.Headroom = ratio
+	}
+	for _, s := range m.Senders {
+		e.Apart = max(e.Apart, s.ClockWithin+s.BeganLate)
 	}
 	e.SinkError = m.Lost
 	e.Streaming = m.Benchmark.Endpoint.Streaming && m.API.CanStream

@@ -9,6 +9,7 @@ import (
 	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/loadgen/scale"
+	"aiperf.dev/aiperf/runner/onerun"
 	"aiperf.dev/aiperf/runner/verdict"
 )
 
@@ -28,7 +29,9 @@ type RunReport struct {
 	Benchmark string        `json:"benchmark_id"`
 	Phases    []PhaseReport `json:"phases"`
 	Host      HostReport    `json:"host"`
-	Dataset   string        `json:"dataset_sha256"`
+	// who sent it, where several processes did: their hosts, clocks and shares
+	Workers []onerun.Sender `json:"workers,omitempty"`
+	Dataset string          `json:"dataset_sha256"`
 	// where its data came from, what was reached of what was asked for
 	DataNotes []string          `json:"dataset_notes,omitempty"`
 	Fidelity  *FidelityReport   `json:"replay_fidelity,omitempty"` // of recorded load

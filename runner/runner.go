@@ -63,6 +63,8 @@ type Options struct {
 	// that has no network no server is asked anything, and the machine is not watched:
 	// it is how whole plans are simulated by the thousand.
 	Driver onerun.Driver
+	// Machines is how many send, this one or others like it: 0 is this one alone.
+	Machines int
 }
 
 // network tells whether the plan's servers are real.

@@ -119,7 +119,7 @@ func (a *app) workers(p *argv.Line, opt *runner.Options) (end func() error, err 
 		Launch: func(url, token string, k int64) (*cluster.Process, error) { return launch(opt.Exe, url, token, k) },
 	}
 	if p.Has("listen") {
-		o.Listen, o.Launch = p.Get("listen"), nil
+		o.Listen, o.Launch, opt.Machines = p.Get("listen"), nil, n
 		if o.Token, err = cluster.TokenIn(p.Get("token-file")); err != nil {
 			return nil, err
 		}

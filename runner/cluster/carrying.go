@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -11,7 +12,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/loadgen/mode"
@@ -242,6 +245,7 @@ func (r *carrying) sum() (onerun.Sent, error) {
 	slices.SortFunc(r.dones, func(a, b *done) int { return int(a.K - b.K) })
 	var sent onerun.Sent
 	var parts []loadgen.Result
+	machines := map[string]telemetry.Host{}
 	for _, d := range r.dones {
 		if d.Failed != "" {
 			return sent, &diag.Error{
@@ -249,12 +253,25 @@ func (r *carrying) sum() (onerun.Sent, error) {
 			}
 		}
 		parts = append(parts, d.Result.Result)
-		sent.Host = worst(sent.Host, d.Result.Host, len(parts) == 1)
+		s := r.c.sender(d.K)
+		s.Requests, s.ClockWithin, s.BeganLate = d.Records, d.Within, d.Late
+		s.Cores, s.CPUSeconds = d.Result.Host.Cores, metrics.OrNil(d.Result.Host.CPUSeconds)
+		sent.Senders = append(sent.Senders, s)
+		if h, there := machines[s.Host]; there {
+			machines[s.Host] = besides(h, d.Result.Host)
+		} else {
+			machines[s.Host] = d.Result.Host
+		}
 		sent.Transport = addStats(sent.Transport, d.Result.Transport)
 		for _, note := range d.Result.Notes {
 			if !slices.Contains(sent.Notes, note) {
 				sent.Notes = append(sent.Notes, note)
 			}
+		}
+	}
+	for i, name := range slices.Sorted(maps.Keys(machines)) {
+		if sent.Host = worst(sent.Host, machines[name]); i == 0 {
+			sent.Host = machines[name]
 		}
 	}
 	sent.Result = loadgen.Merge(parts)

@@ -50,7 +50,7 @@ type Coordinator struct {
 	files     *lender // for workers of other machines; nil where they read what is here
 
 	mu    sync.Mutex
-	seats []string      // where each worker takes orders; "": it has not joined, or is gone
+	seats []hello       // each worker; one that has not joined, or is gone, takes no orders
 	all   chan struct{} // closed when every worker has joined
 	now   *carrying     // the run under way; nil between two
 	beats []time.Time   // the last of each worker
@@ -71,7 +71,7 @@ func Open(ctx context.Context, o Options) (*Coordinator, error) {
 		return nil, err
 	}
 	c := &Coordinator{
-		o: o, bus: b, all: make(chan struct{}), beats: make([]time.Time, o.Workers), seats: make([]string, o.Workers),
+		o: o, bus: b, all: make(chan struct{}), beats: make([]time.Time, o.Workers), seats: make([]hello, o.Workers),
 		processes: make([]*Process, o.Workers),
 	}
 	if o.Launch == nil {
@@ -126,13 +126,13 @@ func (c *Coordinator) leave(k int64) {
 	if c.missing() == 0 {
 		c.all = make(chan struct{})
 	}
-	c.seats[k] = ""
+	c.seats[k] = hello{}
 }
 
 // missing is how many workers have not joined.
 func (c *Coordinator) missing() (n int64) {
-	for _, orders := range c.seats {
-		if orders == "" {
+	for _, s := range c.seats {
+		if s.Orders == "" {
 			n++
 		}
 	}
@@ -205,14 +205,14 @@ func (c *Coordinator) join(h hello) welcome {
 		return welcome{Refused: fmt.Sprintf("this worker is aiperf %s, the coordinator %s", h.Version, c.o.Version)}
 	case c.missing() == 0:
 		return welcome{Refused: fmt.Sprintf("all workers have joined already: %d", c.o.Workers)}
-	case h.K >= int64(c.o.Workers) || h.K >= 0 && c.seats[h.K] != "":
+	case h.K >= int64(c.o.Workers) || h.K >= 0 && c.seats[h.K].Orders != "":
 		return welcome{Refused: fmt.Sprintf("worker %d has joined already, or is not one of the %d", h.K, c.o.Workers)}
 	}
 	k := h.K
 	if k < 0 {
-		k = int64(slices.Index(c.seats, ""))
+		k = int64(slices.IndexFunc(c.seats, func(s hello) bool { return s.Orders == "" }))
 	}
-	c.seats[k], c.beats[k] = h.Orders, time.Now()
+	c.seats[k], c.beats[k] = h, time.Now()
 	if c.missing() == 0 {
 		close(c.all)
 	}
@@ -245,7 +245,7 @@ func (c *Coordinator) beat(m *nats.Msg) {
 		return
 	}
 	c.mu.Lock()
-	there := c.seats[b.K] == b.Orders // else another has taken its place
+	there := c.seats[b.K].Orders == b.Orders // else another has taken its place
 	if there {
 		c.beats[b.K] = time.Now()
 	}
@@ -275,7 +275,7 @@ func (c *Coordinator) silent() error {
 		return &lostError{int64(k), int64(c.o.Workers), why}
 	}
 	for k, at := range c.beats {
-		if quiet := time.Since(at); quiet > silence && c.seats[k] != "" {
+		if quiet := time.Since(at); quiet > silence && c.seats[k].Orders != "" {
 			return &lostError{int64(k), int64(c.o.Workers), "nothing was heard of it for " + quiet.Round(time.Second).String()}
 		}
 	}
@@ -337,7 +337,14 @@ func (c *Coordinator) Close() error {
 func (c *Coordinator) orders(k int64) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.seats[k]
+	return c.seats[k].Orders
+}
+
+// sender is what worker k is called.
+func (c *Coordinator) sender(k int64) onerun.Sender {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return onerun.Sender{Worker: k, Host: c.seats[k].Host, PID: c.seats[k].PID}
 }
 
 // send has the workers carry out a run.

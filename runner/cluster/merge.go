@@ -130,16 +130,20 @@ func larger(a, b float64) float64 {
 	return a
 }
 
-// worst is what the machines of two workers were like at their worst. CPU adds up: they
-// may be one machine.
-func worst(a, b telemetry.Host, first bool) telemetry.Host {
-	if first {
-		return b
-	}
+// besides is what a machine was like that two workers share: their CPU adds up.
+func besides(a, b telemetry.Host) telemetry.Host {
+	cpu, busiest, delay := a.CPUSeconds+b.CPUSeconds, a.CPUWorst+b.CPUWorst, a.RunDelay+b.RunDelay
+	a = worst(a, b)
+	a.CPUSeconds, a.CPUWorst, a.RunDelay = cpu, busiest, delay
+	return a
+}
+
+// worst is what two machines were like at their worst.
+func worst(a, b telemetry.Host) telemetry.Host {
 	a.Wall, a.Cores = max(a.Wall, b.Wall), max(a.Cores, b.Cores)
-	a.CPUSeconds, a.CPUWorst = a.CPUSeconds+b.CPUSeconds, a.CPUWorst+b.CPUWorst
+	a.CPUSeconds, a.CPUWorst, a.RunDelay = larger(a.CPUSeconds, b.CPUSeconds), larger(a.CPUWorst, b.CPUWorst), larger(a.RunDelay, b.RunDelay)
 	a.SchedP99, a.GCLongest = larger(a.SchedP99, b.SchedP99), larger(a.GCLongest, b.GCLongest)
-	a.Throttled, a.Steal, a.RunDelay = larger(a.Throttled, b.Throttled), larger(a.Steal, b.Steal), a.RunDelay+b.RunDelay
+	a.Throttled, a.Steal = larger(a.Throttled, b.Throttled), larger(a.Steal, b.Steal)
 	a.WallJump = larger(a.WallJump, b.WallJump)
 	a.Hiccup.P999, a.Hiccup.Longest = larger(a.Hiccup.P999, b.Hiccup.P999), larger(a.Hiccup.Longest, b.Hiccup.Longest)
 	a.Hiccup.Lost = larger(a.Hiccup.Lost, b.Hiccup.Lost)

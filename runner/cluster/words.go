@@ -105,6 +105,9 @@ type done struct {
 	K       int64
 	Run     int
 	Batches int64
+	Records int64
+	Within  float64 // ms: how far the clock of this worker may be from the coordinator's
+	Late    float64 // ms: the latest beginning of a phase after the time agreed upon
 	Failed  string
 	Hint    string
 	Result  onerun.Result

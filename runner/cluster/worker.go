@@ -247,10 +247,11 @@ func (w *worker) drive(ctx context.Context, run int) done {
 		d.Failed, d.Hint = e.Error(), e.Hint
 		return d
 	}
-	clock, err := w.clock()
+	clock, within, err := w.clock()
 	if err != nil {
 		return fail(err)
 	}
+	d.Within = within.Seconds() * 1e3
 	dir := filepath.Join(w.dir, strconv.Itoa(run))
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return fail(err)
@@ -265,12 +266,18 @@ func (w *worker) drive(ctx context.Context, run int) done {
 		Dir: dir, Live: func(x loadgen.Snapshot) { w.mu.Lock(); w.live = x; w.mu.Unlock() },
 		Worker: &onerun.Worker{
 			Clock: clock, Record: ship.add,
-			Starts: func(phase int, free int64) (int64, int64) { return w.starts(hard, run, phase, free) },
+			Starts: func(phase int, free int64) (int64, int64) {
+				at, first := w.starts(hard, run, phase, free)
+				if at != record.None {
+					d.Late = max(d.Late, float64(clock.Now()-at)/1e6)
+				}
+				return at, first
+			},
 			Blocks: func(p *schema.Phase) func() (mode.Block, bool) { return w.blocks(run, p) },
 		},
 	})
 	err = errors.Join(err, ship.flush())
-	d.Batches = ship.sent
+	d.Batches, d.Records = ship.sent, ship.records
 	if err != nil {
 		return fail(err)
 	}
@@ -283,26 +290,26 @@ const clocked = 16
 
 // clock is the coordinator's clock, on this machine. Of several questions the one that
 // was answered most quickly says the most: the answer was given in the middle of it, or
-// at most half of its time away from that.
-func (w *worker) clock() (record.Clock, error) {
+// at most half of its time away from that: so far off it may be.
+func (w *worker) clock() (_ record.Clock, within time.Duration, err error) {
 	best := time.Duration(1<<63 - 1)
 	var t0 time.Time
 	for range clocked {
 		asked := time.Now()
 		m, err := w.conn.Request(subjectClock, nil, starting)
 		if err != nil {
-			return record.Clock{}, err
+			return record.Clock{}, 0, err
 		}
 		took := time.Since(asked)
 		ns, err := strconv.ParseInt(string(m.Data), 10, 64)
 		if err != nil {
-			return record.Clock{}, err
+			return record.Clock{}, 0, err
 		}
 		if took < best {
 			best, t0 = took, asked.Add(took/2-time.Duration(ns))
 		}
 	}
-	return record.ClockFrom(t0), nil
+	return record.ClockFrom(t0), best / 2, nil
 }
 
 // starts waits until all workers are at a phase, and tells when it begins and from which
@@ -346,7 +353,8 @@ const (
 type shipper struct {
 	w       *worker
 	run     int
-	records []record.Record
+	batch   []record.Record
+	records int64 // that came
 	chunks  int
 	since   time.Time
 	sent    int64
@@ -354,18 +362,19 @@ type shipper struct {
 }
 
 func (s *shipper) add(r *record.Record) {
-	if len(s.records) == 0 {
+	if len(s.batch) == 0 {
 		s.since = time.Now()
 	}
-	s.records, s.chunks = append(s.records, *r), s.chunks+len(r.Chunks)
-	if len(s.records) >= batchRecords || s.chunks >= batchChunks || time.Since(s.since) > batchEvery {
+	s.records++
+	s.batch, s.chunks = append(s.batch, *r), s.chunks+len(r.Chunks)
+	if len(s.batch) >= batchRecords || s.chunks >= batchChunks || time.Since(s.since) > batchEvery {
 		s.publish()
 	}
 }
 
 func (s *shipper) publish() {
-	b := encode(batch{s.w.me.K, s.sent, s.run, s.records})
-	s.records, s.chunks = s.records[:0], 0
+	b := encode(batch{s.w.me.K, s.sent, s.run, s.batch})
+	s.batch, s.chunks = s.batch[:0], 0
 	subject := fmt.Sprintf(subjectRecord, s.w.me.K)
 	if _, err := s.w.js.PublishAsync(subject, b, jetstream.WithStallWait(patience)); err != nil && s.err == nil {
 		s.err = fmt.Errorf("records could not be handed on: %w", err)
@@ -379,7 +388,7 @@ const patience = time.Minute
 // flush waits until all is acknowledged, also where the run was ended at once: what was
 // sent is told.
 func (s *shipper) flush() error {
-	if len(s.records) > 0 {
+	if len(s.batch) > 0 {
 		s.publish()
 	}
 	select {

@@ -77,6 +77,7 @@ type Result struct {
 	Emitted   int64          // records, of all phases
 	Span      metrics.Window // first sent .. last ended of what counts, ns since T0
 	Transport transport.Stats
+	Senders   []Sender // where there are several
 
 	// What observers add.
 	Host     telemetry.Host

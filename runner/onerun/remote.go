@@ -30,7 +30,22 @@ type Sent struct {
 	loadgen.Result
 	Transport transport.Stats
 	Host      telemetry.Host // the worst of each kind
+	Senders   []Sender       // by number
 	Notes     []string
+}
+
+// Sender is what one of several senders says of its part of a run.
+type Sender struct {
+	Worker   int64  `json:"worker"`
+	Host     string `json:"host"`
+	PID      int    `json:"pid"`
+	Requests int64  `json:"requests"` // with a record
+	// ms: how far its clock may be from the one that all set theirs by, and the latest
+	// beginning of a phase after the time that all agreed upon
+	ClockWithin float64  `json:"clock_within_ms"`
+	BeganLate   float64  `json:"began_late_ms"`
+	Cores       int      `json:"cores"`
+	CPUSeconds  *float64 `json:"cpu_seconds,omitempty"`
 }
 
 // SendersError is about those who send a run. It says nothing of the server: the run may be
@@ -64,7 +79,7 @@ func (d Remote) Drive(issue, hard context.Context, run *Opened, s *Session) (_ *
 			}
 		},
 	})
-	out.Result, out.Transport, out.Host = sent.Result, sent.Transport, sent.Host
+	out.Result, out.Transport, out.Host, out.Senders = sent.Result, sent.Transport, sent.Host, sent.Senders
 	out.Ended = time.Now()
 	err = errors.Join(err, seen.stop(hard, out), w.Client.Close())
 	out.Notes = append(out.Notes, sent.Notes...)

@@ -135,14 +135,14 @@ var causes = []Check{
 		Read: perPhase(receiveLag),
 	},
 	{
-		ID: "headroom", Limits: "noted below 2", Try: "a lower rate, shorter answers, or a machine with more cores",
+		ID: "headroom", Limits: "noted below 2", Try: "a lower rate, shorter answers, a machine with more cores, or several machines (--workers)",
 		Kind: Cause, Unit: "ratio", Reads: "a trial against the built-in server before the plan",
 		Doc: "load that this machine can drive, divided by the planned load",
 		Read: func(e *Evidence) []Reading {
 			return finite(Reading{
 				Value: e.Headroom, Warn: 2, Fail: 1, Below: true,
 				Detail: fmt.Sprintf("this machine can drive %.3g times the planned load", e.Headroom),
-				Try:    "a lower rate, shorter answers, or a machine with more cores",
+				Try:    "a lower rate, shorter answers, a machine with more cores, or several machines (--workers)",
 			})
 		},
 	},

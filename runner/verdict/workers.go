@@ -67,3 +67,15 @@ func workersAlike(p *PhaseEvidence) (Reading, bool) {
 		So: ": latencies are of that worker's place, too", Try: "look at that worker's machine and its way to the server",
 	}, true
 }
+
+// workersTogether is how far apart several workers may have begun.
+func workersTogether(e *Evidence) []Reading {
+	if e.Apart == 0 {
+		return nil
+	}
+	return []Reading{{
+		Value: e.Apart, Warn: 10, Fail: never,
+		Detail: "the workers began a phase up to " + words.Millis(e.Apart) + " apart",
+		Try:    "workers nearer to the coordinator, or on machines with less else to do",
+	}}
+}

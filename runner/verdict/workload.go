@@ -49,6 +49,13 @@ var workloads = []Check{
 		Read: perPhase(workersAlike),
 	},
 	{
+		ID: "workers_together", Limits: "DEGRADED above 10 ms",
+		Try:  "workers nearer to the coordinator, or on machines with less else to do",
+		Kind: Workload, Unit: "ms", Touches: rates, Reads: "the clocks of workers, and when they began",
+		Doc:  "with several workers: how far apart they may have begun a phase, by what is known of their clocks",
+		Read: workersTogether,
+	},
+	{
 		ID: validity.Backlog, Limits: "DEGRADED above 0.095, and above what chance explains", Try: keepUpTry,
 		Kind: Workload, Unit: "ratio", Of: openLoops, Touches: overloaded,
 		Reads: "when requests were due and when they ended",
