@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"aiperf.dev/aiperf/internal/hub"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
@@ -39,22 +38,18 @@ func (s *Spec) Material() (spec Spec, files []string, err error) {
 	return spec, slices.Compact(files), err
 }
 
-// filesBelow are the files of a folder, or the file itself.
+// filesBelow are the files of a folder, or the file itself. Links to files are files, as in
+// caches of models.
 func filesBelow(path string) (files []string, err error) {
-	st, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if st.Mode().IsRegular() {
-		return []string{path}, nil
-	}
-	if !st.IsDir() {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: fs.ErrInvalid}
-	}
-	names, err := hub.Files(path)
-	for _, name := range names {
-		files = append(files, filepath.Join(path, filepath.FromSlash(name)))
-	}
+	err = filepath.WalkDir(path, func(at string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		if st, err := os.Stat(at); err == nil && st.Mode().IsRegular() {
+			files = append(files, at)
+		}
+		return nil
+	})
 	return files, err
 }
 
