@@ -46,7 +46,8 @@ func (r *runner) describe(m *measured, attempt int) *RunReport {
 		Trial: m.run.Trial, Attempt: attempt,
 		Seed: m.run.Seed, Started: m.T0.UTC(), Ended: m.Ended.UTC(),
 		Benchmark: benchmarkID(m.run, attempt, r.plan.Several()),
-		Host:      reportHost(m.Host), Workers: m.Senders, Dataset: m.Set.Digest(), DataNotes: m.Set.Notes(), Tokenizer: m.Tokenizer.Name(),
+		Host:      reportHost(m.Host), Workers: m.Senders,
+		Dataset: m.Set.Digest(), DataNotes: m.Set.Notes(), Tokenizer: m.Tokenizer.Name(),
 		Stamps: m.Transport.Stamps, Cancelled: m.Cancelled,
 	}
 	rep.talks = m.Set.Trees() || m.Set.Turns() > m.Set.Len()

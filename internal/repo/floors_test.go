@@ -103,7 +103,7 @@ loadgen/tokenizer/remote:
 loadgen: internal/grade internal/heap internal/queue internal/record internal/secret internal/seed internal/stats internal/words loadgen/dataset loadgen/endpoint loadgen/endpoint/claims loadgen/mode loadgen/pace loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema internal/diag loadgen/scale
 loadgen/tokenizer: internal/heap internal/hub internal/diag
 loadgen/transport: internal/alarm internal/diag internal/header internal/heap internal/record internal/rlimit
-runner/cluster: internal/diag internal/plugin internal/record internal/telemetry internal/words loadgen loadgen/mode loadgen/transport runner/onerun schema
+runner/cluster: internal/diag internal/metrics internal/plugin internal/record internal/resultdir internal/telemetry internal/words loadgen loadgen/mode loadgen/transport runner/onerun schema
 runner/hook: internal/words
 runner/onerun: internal/grade internal/words schema loadgen loadgen/dataset loadgen/dataset/fidelity loadgen/dataset/trace loadgen/endpoint loadgen/mode loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/tokenizer/remote loadgen/transport sinks sinks/aiperf runner/verdict internal/diag internal/gclimit internal/metrics internal/mockserver internal/plugin internal/record internal/resultdir internal/secret internal/telemetry loadgen/scale internal/metrics
 runner/verdict: schema internal/metrics internal/record internal/stats internal/telemetry internal/words loadgen internal/validity

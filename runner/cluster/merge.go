@@ -141,7 +141,8 @@ func besides(a, b telemetry.Host) telemetry.Host {
 // worst is what two machines were like at their worst.
 func worst(a, b telemetry.Host) telemetry.Host {
 	a.Wall, a.Cores = max(a.Wall, b.Wall), max(a.Cores, b.Cores)
-	a.CPUSeconds, a.CPUWorst, a.RunDelay = larger(a.CPUSeconds, b.CPUSeconds), larger(a.CPUWorst, b.CPUWorst), larger(a.RunDelay, b.RunDelay)
+	a.CPUSeconds, a.CPUWorst = larger(a.CPUSeconds, b.CPUSeconds), larger(a.CPUWorst, b.CPUWorst)
+	a.RunDelay = larger(a.RunDelay, b.RunDelay)
 	a.SchedP99, a.GCLongest = larger(a.SchedP99, b.SchedP99), larger(a.GCLongest, b.GCLongest)
 	a.Throttled, a.Steal = larger(a.Throttled, b.Throttled), larger(a.Steal, b.Steal)
 	a.WallJump = larger(a.WallJump, b.WallJump)
