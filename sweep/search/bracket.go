@@ -118,6 +118,36 @@ func (s *state) beyond() (Step, bool) {
 		s.number(s.fails.Load))}, true
 }
 
+// farther looks beyond what was tried above the load that fails, each time at four times the load, up to the end of
+// the range. The bracket is certain by then, so that this takes what is left of the budget. Where such a run is
+// unusable it is no use to load more.
+func (s *state) farther() (Step, bool) {
+	far := s.fails.Load
+	for _, r := range s.runs {
+		if r.Load > far {
+			far = r.Load
+		}
+		if r.Load > s.fails.Load && r.Unfit != "" {
+			return Step{}, false
+		}
+	}
+	const again = 2 // runs of a load that holds there, before it is said
+	next := s.round(min(s.High, 4*far))
+	if next < 2*far || s.left() < again {
+		return Step{}, false
+	}
+	return Step{Load: next, Why: fmt.Sprintf("whether "+s.side("far more", "far less")+" load than %s fails, too",
+		s.number(s.fails.Load))}, true
+}
+
+// done ends a search that has its bracket, once it has looked farther.
+func (s *state) done(how Outcome) Step {
+	if step, ok := s.farther(); ok {
+		return step
+	}
+	return s.end(how)
+}
+
 // belowFails is where no load holds: the lower bound of the range fails, or nobody
 // can tell.
 func (s *state) belowFails() Step {
@@ -136,7 +166,7 @@ func (s *state) belowFails() Step {
 		if step, again := s.confirm(); again {
 			return step
 		}
-		return s.end(Wide)
+		return s.done(Wide)
 	}
 	if !s.seen(s.fails) {
 		return Step{Load: s.fails.Load, Why: another(s.fails) + " run confirms " + s.number(s.fails.Load)}
@@ -180,7 +210,7 @@ func (s *state) narrow() Step {
 	if s.near(s.holds.Load, s.fails.Load) {
 		rest = Bracketed
 	}
-	return s.end(rest)
+	return s.done(rest)
 }
 
 // missing is how many runs it takes to confirm both ends.

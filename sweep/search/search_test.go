@@ -134,10 +134,18 @@ func TestOutcomes(t *testing.T) {
 		runs         int
 		torn         float64
 	}{
-		{name: "bracket", probe: func(x float64) search.Run { return good(x <= 37) }, want: search.Bracketed, holds: 37, fails: 38, sure: true, runs: 14},
+		{name: "bracket", probe: func(x float64) search.Run { return good(x <= 37) }, want: search.Bracketed, holds: 37, fails: 38, sure: true, runs: 15},
 		{name: "never binds", probe: func(float64) search.Run { return good(true) }, want: search.AtLeast, holds: 512, sure: true, runs: 10},
 		{name: "always binds", probe: func(float64) search.Run { return good(false) }, want: search.Fewer, fails: 1, sure: true, runs: 3},
 		{name: "carries more again", probe: func(x float64) search.Run { return good(x <= 20 || x > 40) }, want: search.Contrary, holds: 16, fails: 32, runs: 8},
+		{name: "carries more again far above", probe: func(x float64) search.Run { return good(x <= 4 || x > 40) }, want: search.Contrary, holds: 4, fails: 5, sure: true, runs: 10},
+		{name: "nothing usable far above", probe: func(x float64) search.Run {
+			if x > 128 {
+				return search.Run{Unfit: "INVALID by client_cpu"}
+			}
+			return good(x <= 37)
+		}, want: search.Bracketed, holds: 37, fails: 38, sure: true, runs: 15},
+		{name: "no probe is left to look far above", probe: func(x float64) search.Run { return good(x <= 37) }, change: func(t *search.Terms) { t.Probes = 15 }, want: search.Bracketed, holds: 37, fails: 38, sure: true, runs: 14},
 		{name: "nothing usable above", probe: func(x float64) search.Run {
 			if x > 64 {
 				return search.Run{Unfit: "INVALID by client_cpu"}
@@ -242,7 +250,7 @@ func TestLuck(t *testing.T) {
 	terms := search.Terms{Low: 1, High: 64, Whole: true, Share: limitShare, Resolution: 0.05, Probes: 60}
 	runs := map[float64][]float64{ // good ones of 200
 		1: {200}, 4: {200}, 8: {200, 200, 200, 200, 200, 200}, 9: {190, 120, 180}, 10: {190, 90, 150},
-		11: {120, 60, 90, 60, 80}, 16: {120, 60, 40, 80, 90, 100}, 32: {0},
+		11: {120, 60, 90, 60, 80}, 16: {120, 60, 40, 80, 90, 100}, 32: {0}, 64: {0},
 	}
 	seen := map[float64]int{}
 	a := find(t, terms, func(load float64) search.Run {
@@ -302,6 +310,7 @@ func ExampleNext() {
 	// 37 the middle of 36 and 38
 	// 38 a second run confirms 38, from below
 	// 37 a second run confirms 37, from above
+	// 512 whether far more load than 38 fails, too
 	// bracket 37 38 true
 }
 
