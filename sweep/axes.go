@@ -34,7 +34,7 @@ var knownAxes = [...]KnownAxis{
 		Name: "concurrency", Short: "conc", Unit: "requests", Label: "concurrency (requests)",
 		Load: true, Place: 1, Whole: true, Always: true,
 		Of: func(b *schema.Benchmark) any {
-			p := measuredPhase(b)
+			p := Measured(b)
 			if p.Scales(schema.ScaleConcurrency) != nil {
 				return nil // it has no one value
 			}
@@ -45,7 +45,7 @@ var knownAxes = [...]KnownAxis{
 		Name: "request_rate", Setting: "rate", Short: "rate", Unit: "requests/s", Label: "request rate (1/s)",
 		Load: true, Place: 2, Always: true,
 		Of: func(b *schema.Benchmark) any {
-			p := measuredPhase(b)
+			p := Measured(b)
 			if p.Scales(schema.ScaleRate) != nil {
 				return nil
 			}
@@ -71,11 +71,11 @@ var knownAxes = [...]KnownAxis{
 	{Name: "result", System: true, Place: -5},
 	{
 		Name: "users", Label: "users", Load: true, Whole: true, Place: 3,
-		Of: func(b *schema.Benchmark) any { return some(int64(measuredPhase(b).Users)) },
+		Of: func(b *schema.Benchmark) any { return some(int64(Measured(b).Users)) },
 	},
 	{
 		Name: "in_flight", Label: "in flight (requests)", Load: true, Whole: true, Place: 4,
-		Of: func(b *schema.Benchmark) any { return some(int64(measuredPhase(b).InFlight)) },
+		Of: func(b *schema.Benchmark) any { return some(int64(Measured(b).InFlight)) },
 	},
 }
 
@@ -127,8 +127,8 @@ func some[T comparable](v T) any {
 	return v
 }
 
-// measuredPhase is the first phase that is not a warmup.
-func measuredPhase(b *schema.Benchmark) schema.Phase {
+// Measured is the first phase that is not a warmup.
+func Measured(b *schema.Benchmark) schema.Phase {
 	for _, p := range b.Phases {
 		if p.Kind != "warmup" {
 			return p

@@ -502,7 +502,7 @@ func (q *quickly) answer(res *runner.Result, idle quick.Look, file string, asJSO
 	r := res.Report()
 	r.Width = screenWidth(q.Out)
 	what := report.Quick{
-		Server: q.shown(), Idle: idle, File: file, Chosen: q.ask.Where == nil && !q.ask.SLOs,
+		Idle: idle, File: file, Chosen: q.ask.Where == nil && !q.ask.SLOs,
 		Limit: limitAt(res),
 	}
 	if asJSON {

@@ -75,7 +75,7 @@ func TestQuick(t *testing.T) {
 			r := res.Report()
 			var b bytes.Buffer
 			what := report.Quick{
-				Server: "mock:", Idle: levels[0], File: filepath.Join("x", "quick.cue"),
+				Idle: levels[0], File: filepath.Join("x", "quick.cue"),
 				Chosen: c.where == nil,
 			}
 			if err := r.WriteQuick(&b, what); err != nil {

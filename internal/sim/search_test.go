@@ -105,32 +105,32 @@ func TestSearchOutcomes(t *testing.T) {
 	}{
 		{
 			name: "a bracket", server: server{words: fast + "&workers=4&queue=8"},
-			says: []string{"concurrency 8 holds, 9 fails "}, code: diag.OK,
+			says: []string{"The built-in server serves 8 users at once within the limits; 9 are too many"}, code: diag.OK,
 		},
 		{
 			name: "never binds", server: server{words: fast},
-			says: []string{"At least concurrency 64: the upper end of the range holds\n"}, code: diag.OK,
+			says: []string{"The built-in server serves at least 64 users at once within the limits; more"}, code: diag.OK,
 		},
 		{
 			name: "always binds", server: server{words: "ttft=200ms"},
 			says: []string{
-				"Fewer than concurrency 1: the lower end of the range fails\n",
-				"One user alone: 0 % of the requests are good, and 95 % have to be; 95 % of them\n",
+				"The built-in server does not serve a single user within the limits",
+				"With 1 user at once, 0 % of the requests are good, and 95 % have to be; 95 % of\n",
 				"keep TTFT < 200 ms instead of 100\n",
 			}, code: diag.Missed,
 		},
 		{
 			name: "begins above its limit", server: server{words: fast + "&workers=4&queue=8"},
 			more: `range: [1, 64], start: 40, where: ["time_to_first_token < 100"], budget: {probes: 40}`,
-			says: []string{"concurrency 8 holds, 9 fails "}, code: diag.OK,
+			says: []string{"The built-in server serves 8 users at once within the limits; 9 are too many"}, code: diag.OK,
 		},
 		{
 			name: "several limits", server: server{words: fast + "&workers=4"}, requests: 200,
 			more: `range: [1, 64], budget: {probes: 40}, tiers: {chat: {where: ["time_to_first_token < 60"], share: 0.9}, batch: {where: ["time_to_first_token < 300"]}}`,
 			says: []string{
-				"batch: concurrency 20 holds, 21 fails ",
+				"batch: the server serves 20 users at once within the limits; 21 are too many",
 				"limit: 95 % of requests have TTFT < 300 ms (95 % intervals; each end was seen\n",
-				"chat: concurrency 4 holds, 5 fails\n",
+				"chat: the server serves 4 users at once within the limits; 5 are too many",
 				"limit: 90 % of requests have TTFT < 60 ms (95 % intervals; each end was seen\n",
 			}, code: diag.OK,
 		},
@@ -138,8 +138,8 @@ func TestSearchOutcomes(t *testing.T) {
 			name: "several limits, one of which no load keeps", server: server{words: fast + "&workers=4"},
 			more: `range: [1, 64], budget: {probes: 40}, tiers: {chat: {where: ["time_to_first_token < 30"]}, batch: {where: ["time_to_first_token < 3000"]}}`,
 			says: []string{
-				"batch: At least concurrency 64: the upper end of the range holds\n",
-				"chat: Fewer than concurrency 1: the lower end of the range fails\n",
+				"batch: the server serves at least 64 users at once within the limits; more were",
+				"chat: the server does not serve a single user within the limits",
 			}, code: diag.Missed,
 		},
 		{
@@ -151,7 +151,7 @@ func TestSearchOutcomes(t *testing.T) {
 				}
 			}()},
 			more: `range: [1, 64], tiers: {chat: {where: ["time_to_first_token < 100"]}, batch: {where: ["time_to_first_token < 300"]}}`,
-			says: []string{"batch: The server died at concurrency 16 (", "chat: The server died at concurrency 16 ("}, code: diag.Failed,
+			says: []string{"batch: the server died with 16 users at once (", "chat: the server died with 16 users at once ("}, code: diag.Failed,
 		},
 		{
 			name: "carries more again", server: server{words: fast, pace: func(load float64, _ int) float64 {
@@ -160,7 +160,7 @@ func TestSearchOutcomes(t *testing.T) {
 				}
 				return 1
 			}},
-			says: []string{"Not monotone: concurrency 8 holds, 16 fails, 32 holds again\n"}, code: diag.Invalid,
+			says: []string{"The built-in server serves 8 users at once within the limits, not 16, and again", "32: more load is not always worse there\n"}, code: diag.Invalid,
 		},
 		{
 			name: "stays slow after its first overload",
@@ -174,8 +174,8 @@ func TestSearchOutcomes(t *testing.T) {
 				}
 			}()},
 			says: []string{
-				"concurrency 6 holds, 7 fails ",
-				"concurrency 8 held in one run and failed in another: after more load the server\n",
+				"The built-in server serves 6 users at once within the limits; 7 are too many",
+				"8 users at once were within the limits in one run and not in another: after more\n",
 			}, code: diag.OK,
 		},
 		{
@@ -186,60 +186,60 @@ func TestSearchOutcomes(t *testing.T) {
 					return gone
 				}
 			}()},
-			says: []string{"The server died at concurrency 16 (", "before that, concurrency 8 holds"}, code: diag.Failed,
+			says: []string{"The built-in server died with 16 users at once (", "before that, it served 8 "}, code: diag.Failed,
 		},
 		{
 			name: "rejects with 429 above a rate", server: server{words: fast + "&rate_limit=20"},
 			path: "rate", requests: 2000, phase: "type: constant, rate: 1",
 			more: `range: [1, 256], where: ["time_to_first_token < 100"], resolution: 0.1`,
-			says: []string{"rate 20.75 holds, 22.63 fails; the limit is most likely ", "rate_lim"}, code: diag.OK,
+			says: []string{"serves 20.75 requests per second within the limits; 22.63", "rate_lim"}, code: diag.OK,
 		},
 		{
 			name: "rejects with 429 above so many at a time", server: server{words: fast + "&concurrency_limit=6"},
-			says: []string{"concurrency 6 holds, 7 fails ", "rate_lim"}, code: diag.OK,
+			says: []string{"serves 6 users at once within the limits; 7 are too many", "rate_lim"}, code: diag.OK,
 		},
 		{
 			name: "batches of some sizes are slow", server: server{words: "step=20ms&prefill=0s&batch=64&hump=30@5-8"}, requests: 208, // sixteen users' last answers come together, too
-			says: []string{"Not monotone: concurrency 4 holds, 8 fails, 16 holds again\n"}, code: diag.Invalid,
+			says: []string{"The built-in server serves 4 users at once within the limits, not 8, and again"}, code: diag.Invalid,
 		},
 		{
 			name: "is slow for good after its first overload", server: server{words: fast + "&overload=30@9"}, requests: 60,
 			more: `range: [2, 64], where: ["time_to_first_token < 100"], share: 0.8, budget: {probes: 40}`,
-			says: []string{"held in one run and failed in another: after more load the server\n"}, code: diag.Invalid,
+			says: []string{"within the limits in one run and not in another: after more"}, code: diag.Invalid,
 		},
 		{
 			name: "ends when so many come at a time", server: server{words: fast + "&crash=9"},
-			says: []string{"The server died at concurrency 16 (", "before that, concurrency 8 holds"}, code: diag.Failed,
+			says: []string{"The built-in server died with 16 users at once (", "before that, it served 8 "}, code: diag.Failed,
 		},
 		{
 			name: "rejects with 503 above a line", server: server{words: "ttft=15ms&workers=2&queue=2"},
 			more: `range: [1, 64], where: ["time_to_first_token < 5000"], also: ["error_rate < 0.01"]`,
-			says: []string{"concurrency 4 holds, 5 fails ", "http_503"}, code: diag.OK,
+			says: []string{"serves 4 users at once within the limits; 5 are too many", "http_503"}, code: diag.OK,
 		},
 		{
 			name: "fails on its own figures alone", server: server{words: "ttft=15ms&workers=2&queue=2"},
 			more: `range: [1, 64], also: ["error_rate < 0.01"]`,
-			says: []string{"concurrency 4 holds, 5 fails ", "limit: error_rate < 0.01"}, code: diag.OK,
+			says: []string{"serves 4 users at once within the limits; 5 are too many", "limit: error_rate < 0.01"}, code: diag.OK,
 		},
 		{
 			name: "the budget is spent", server: server{words: fast + "&workers=4"},
 			more: `range: [1, 64], where: ["time_to_first_token < 100"], budget: {probes: 5}`,
-			says: []string{"So far: concurrency 8 holds, 16 fails; the budget is spent"}, code: diag.Invalid,
+			says: []string{"The built-in server serves 8 users at once within the limits; 16 are too many;\n", "the budget ran out before the numbers between were decided"}, code: diag.Invalid,
 		},
 		{
 			name: "the smallest load", server: server{words: fast},
 			more: `find: min, range: [1, 64], also: ["request_throughput > 100"], budget: {probes: 40}`,
-			says: []string{"concurrency 6 holds, 5 fails ", "limit: request_throughput > 100"}, code: diag.OK,
+			says: []string{"6 users at once are enough; 5 are too few", "limit: request_throughput > 100"}, code: diag.OK,
 		},
 		{
 			name: "the smallest load of all", server: server{words: fast},
 			more: `find: min, range: [8, 64], also: ["request_throughput > 100"]`,
-			says: []string{"At most concurrency 8: the lower end of the range holds\n"}, code: diag.OK,
+			says: []string{"8 users at once are enough; fewer were not tried"}, code: diag.OK,
 		},
 		{
 			name: "no load is enough", server: server{words: fast},
 			more: `find: min, range: [1, 4], also: ["request_throughput > 100"]`,
-			says: []string{"More than concurrency 4: the upper end of the range fails\n"}, code: diag.Missed,
+			says: []string{"4 users at once are not enough; more were not tried"}, code: diag.Missed,
 		},
 		{
 			name: "a knee", server: server{words: fast + "&workers=8"},
@@ -260,7 +260,7 @@ func TestSearchOutcomes(t *testing.T) {
 		{
 			name: "too close to tell", server: server{words: fast + "&cv=0.6&seed=3"},
 			more: `range: [1, 8], where: ["time_to_first_token < 85"], share: 0.95`,
-			says: []string{"no load is shown to hold, and no load is shown to fail; loads between are too\n"},
+			says: []string{"No load is certain to be within the limits, and none to be beyond them; the\n"},
 			code: diag.Invalid,
 		},
 	} {

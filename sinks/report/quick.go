@@ -15,14 +15,12 @@ import (
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep/decide"
 	"aiperf.dev/aiperf/sweep/quick"
-	"aiperf.dev/aiperf/sweep/search"
 )
 
 // This file is what aiperf quick says: one paragraph, and the probes behind it.
 
 // Quick is what the report on a search does not know of the looks before it.
 type Quick struct {
-	Server string     // where it is, as a person may see it
 	Idle   quick.Look // one user at the lengths of the search
 	Limit  string     // what limits the server at the load that is too much, "" where nothing is known
 	File   string     // the experiment that repeats the search
@@ -32,7 +30,7 @@ type Quick struct {
 // QuickSentences are the paragraph: how many users, within which limits, how fast, what it
 // is when nothing else runs, what the limit is, and how sure all this is.
 func (r *Report) QuickSentences(q Quick) []string {
-	out := []string{r.quickAnswer(q)}
+	out := []string{r.searchAnswer() + "."}
 	if s := r.alone(); s != "" {
 		out = append(out, s+".")
 	}
@@ -55,46 +53,6 @@ func (r *Report) QuickSentences(q Quick) []string {
 
 // users is a number of them.
 func users(n float64) string { return words.Count(int64(n), "user") }
-
-// quickAnswer is the number of users, by how the search ended.
-func (r *Report) quickAnswer(q Quick) string {
-	a := r.Search
-	model := r.Plan.Cells[0].Resolved.Benchmark.Models.Items[0].Name
-	who := fmt.Sprintf("%s at %s", model, q.Server)
-	low := r.Plan.Experiment.Search.Range[0]
-	switch {
-	case a.Outcome == search.AtLeast:
-		return fmt.Sprintf("%s serves at least %s at once: more were not tried.", who, users(a.Holds.Load))
-	case a.Outcome == search.Fewer && low <= 1:
-		return fmt.Sprintf("%s does not serve a single user within the limits.", who)
-	case a.Outcome == search.Fewer:
-		return fmt.Sprintf("%s serves fewer than %s at once within the limits.", who, users(low))
-	case a.Outcome == search.Contrary:
-		return fmt.Sprintf("%s serves %s at once, not %.0f, and again %.0f: more load is not always worse there.", who,
-			users(a.Holds.Load), a.Fails.Load, a.Again.Load)
-	case a.Outcome == search.ServerLost && a.Holds != nil:
-		return fmt.Sprintf("%s died at %s (%s); before, it served %.0f at once.", who, users(a.At), a.Why, a.Holds.Load)
-	case a.Outcome == search.ServerLost:
-		return fmt.Sprintf("%s died at %s (%s).", who, users(a.At), a.Why)
-	case a.Outcome == search.ClientLost && a.Holds != nil:
-		return fmt.Sprintf("%s serves at least %s at once; this machine cannot send more (%s).", who,
-			users(a.Holds.Load), a.Why)
-	case a.Holds != nil && a.Fails != nil && a.Fails.Load-a.Holds.Load <= 1:
-		return fmt.Sprintf("%s serves %s at once; %.0f are too many.", who, users(a.Holds.Load), a.Fails.Load)
-	case a.Holds != nil && a.Fails != nil:
-		return fmt.Sprintf("%s serves %s at once, and %.0f are too many; between them it is not decided.", who,
-			users(a.Holds.Load), a.Fails.Load)
-	case a.Holds != nil:
-		return fmt.Sprintf("%s serves %s at once, perhaps more: the time was over before too many were found.", who,
-			users(a.Holds.Load))
-	case a.Fails != nil && a.Curve.Likely >= 1 && a.Curve.Likely < a.Fails.Load:
-		return fmt.Sprintf("%s does not serve %s at once; the limit is most likely near %s, but no smaller number is certain.",
-			who, users(a.Fails.Load), words.Number(a.Curve.Likely))
-	case a.Fails != nil:
-		return fmt.Sprintf("%s does not serve %s at once; how many fewer is not decided.", who, users(a.Fails.Load))
-	}
-	return fmt.Sprintf("%s: how many users it serves is not decided within this time.", who)
-}
 
 // quickSpeed is what each user and all of them get at the load that holds.
 func (r *Report) quickSpeed() string {
@@ -261,6 +219,9 @@ func (r *Report) WriteQuick(w io.Writer, q Quick) error {
 	s.line("")
 	s.line(words.Pad("open", noteColumn) + open)
 	s.line(words.Pad("repeat", noteColumn) + "aiperf run " + q.File)
+	for _, x := range r.narrow("aiperf run " + q.File) {
+		s.steps([]step{x})
+	}
 	_, err := io.WriteString(w, words.Clean(s.String()))
 	return err
 }

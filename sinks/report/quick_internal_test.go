@@ -19,6 +19,7 @@ func TestQuickWithoutALowerEnd(t *testing.T) {
 		Plan: &sweep.Plan{
 			Experiment: schema.Experiment{Search: &schema.Search{Range: []float64{1, 32}}},
 			Cells:      []*sweep.Cell{{Resolved: &schema.Resolved{Benchmark: b}}},
+			Axes:       []schema.Axis{{Name: "concurrency"}},
 		},
 		Search: &search.Answer{
 			Outcome: search.Spent, Fails: &search.Load{Load: 9, State: search.Fails},
@@ -26,11 +27,11 @@ func TestQuickWithoutALowerEnd(t *testing.T) {
 		},
 	}
 	for likely, want := range map[float64]string{
-		4.31:       "demo at here does not serve 9 users at once; the limit is most likely near 4.31, but no smaller number is certain.",
-		math.NaN(): "demo at here does not serve 9 users at once; how many fewer is not decided.",
+		4.31:       "So far: demo does not serve 9 users at once within the limits; no smaller number is certain; the budget is spent; the limit is most likely near 4.31.",
+		math.NaN(): "So far: demo does not serve 9 users at once within the limits; no smaller number is certain; the budget is spent.",
 	} {
 		r.Search.Curve.Likely = likely
-		if got := r.quickAnswer(Quick{Server: "here"}); got != want {
+		if got := r.searchAnswer() + "."; got != want {
 			t.Errorf("%v:\n%s\nwant\n%s", likely, got, strings.TrimSpace(want))
 		}
 	}

@@ -41,7 +41,8 @@ func (r *Report) searchSentences() (out []string) {
 	}
 	for _, l := range r.Search.Loads {
 		if l.Torn {
-			out = append(out, fmt.Sprintf("%s %s held in one run and failed in another: after more load the server may not be as fast as before", r.Plan.Searched().Name, load(l.Load)))
+			out = append(out, r.amounts().say(l.Load)+verb(l.Load, " was", " were")+
+				" within the limits in one run and not in another: after more load the server may not be as fast as before")
 		}
 	}
 	return out
@@ -85,11 +86,8 @@ func (r *Report) alone() string {
 	if at.Of == 0 || at.Share >= share {
 		return ""
 	}
-	where := fmt.Sprintf("With %s %s", r.Plan.Searched().Name, load(at.Load))
-	if c := sweep.AxisNamed(r.Plan.Searched().Name); c.Whole && at.Load == 1 {
-		where = "One user alone"
-	}
-	text := fmt.Sprintf("%s: %s %% of the requests are good, and %s %% have to be", where, percent(at.Share), percent(share))
+	text := fmt.Sprintf("With %s, %s %% of the requests are good, and %s %% have to be", r.amounts().say(at.Load),
+		percent(at.Share), percent(share))
 	i := slices.IndexFunc(r.Results.Cells, func(c decide.CellResult) bool { return c.Cell.Load() == at.Load })
 	if i < 0 {
 		return text
@@ -132,68 +130,6 @@ func upTo(v float64) float64 {
 	return math.Ceil(v/unit) * unit
 }
 
-// searchAnswer is the bracket in one sentence.
-func (r *Report) searchAnswer() string {
-	a := r.Search
-	unit := r.Plan.Searched().Name
-	span := r.Plan.Experiment.Search.Range
-	held := "no load is shown to hold"
-	if a.Holds != nil {
-		held = fmt.Sprintf("%s %s holds", unit, load(a.Holds.Load))
-	}
-	smallest := r.Plan.Experiment.Search.Find == string(search.Min)
-	if a.Knee != nil || r.Plan.Experiment.Search.Find == string(search.Knee) {
-		return r.kneeAnswer()
-	}
-	switch {
-	case smallest && a.Outcome == search.AtLeast:
-		return fmt.Sprintf("At most %s %s: the lower end of the range holds", unit, load(a.Holds.Load))
-	case smallest && a.Outcome == search.Fewer:
-		return fmt.Sprintf("More than %s %s: the upper end of the range fails", unit, load(span[1]))
-	}
-	switch a.Outcome {
-	case search.AtLeast:
-		return fmt.Sprintf("At least %s %s: the upper end of the range holds", unit, load(a.Holds.Load))
-	case search.Fewer:
-		return fmt.Sprintf("Fewer than %s %s: the lower end of the range fails", unit, load(span[0]))
-	case search.Contrary:
-		if a.Holds == nil {
-			return fmt.Sprintf("Not monotone: %s %s fails, and %s holds", unit, load(a.Fails.Load), load(a.Again.Load))
-		}
-		return fmt.Sprintf("Not monotone: %s, %s fails, %s holds again", held, load(a.Fails.Load), load(a.Again.Load))
-	case search.ClientLost:
-		if a.Holds == nil {
-			return fmt.Sprintf("No answer: at %s %s no run was usable (%s)", unit, load(a.At), a.Why)
-		}
-		return fmt.Sprintf("At least %s %s: at %s no run was usable (%s)", unit, load(a.Holds.Load), load(a.At), a.Why)
-	case search.ServerLost:
-		return fmt.Sprintf("The server died at %s %s (%s); before that, %s", unit, load(a.At), a.Why, held)
-	}
-	between := held + ", and no load is shown to fail"
-	switch {
-	case a.Holds != nil && a.Fails != nil:
-		between = fmt.Sprintf("%s, %s fails", held, load(a.Fails.Load))
-	case a.Fails != nil && smallest:
-		between = fmt.Sprintf("%s %s fails, and none above is shown to hold", unit, load(a.Fails.Load))
-	case a.Fails != nil:
-		between = fmt.Sprintf("%s %s fails, and none below is shown to hold", unit, load(a.Fails.Load))
-	}
-	likely := ""
-	if l := a.Curve.Likely; a.Holds != nil && a.Fails != nil && math.Abs(a.Holds.Load-a.Fails.Load) > 1 &&
-		l > min(a.Holds.Load, a.Fails.Load) && l < max(a.Holds.Load, a.Fails.Load) {
-		likely = "; the limit is most likely " + words.Number(l)
-	}
-	switch a.Outcome {
-	case search.Spent:
-		return "So far: " + between + "; the budget is spent" + likely
-	case search.Stopped:
-		return "So far: " + between + likely
-	case search.Wide:
-		return between + "; loads between are too close to the limit to be decided" + likely
-	}
-	return between + likely
-}
-
 // widen is the command that goes on beyond an end of the range, where the answer lies there.
 func (r *Report) widen() (out []step) {
 	for _, t := range r.tiers() {
@@ -227,7 +163,7 @@ func (r *Report) widen() (out []step) {
 
 // loaded is a load with its unit: "12.5 users", "40 requests/s".
 func (r *Report) loaded(number string) string {
-	switch name := r.Plan.Searched().Name; name {
+	switch name := sweep.AxisNamed(r.Plan.Searched().Name).Name; name {
 	case sweep.AxisNamed("concurrency").Name:
 		return number + " users"
 	case sweep.AxisNamed("request_rate").Name:
@@ -344,25 +280,6 @@ func (r *Report) adjacent() bool {
 	a := r.Search
 	return a.Holds != nil && a.Fails != nil && sweep.AxisNamed(r.Plan.Searched().Name).Whole &&
 		math.Abs(a.Fails.Load-a.Holds.Load) <= 1
-}
-
-// searchPrice is what a narrower bracket costs, where there is a wide one.
-func (r *Report) searchPrice() string {
-	a := r.Search
-	if a.Holds == nil || a.Fails == nil || r.adjacent() || a.Outcome != search.Wide && a.Outcome != search.Spent {
-		return ""
-	}
-	low, high := min(a.Holds.Load, a.Fails.Load), max(a.Holds.Load, a.Fails.Load)
-	wide := fmt.Sprintf("%s is %s above %s", load(high), words.Percent(high/low-1), load(low))
-	if high >= 2*low {
-		wide = fmt.Sprintf("%s is %s times %s", load(high), words.Number(high/low), load(low))
-	}
-	if a.Outcome == search.Spent && !slices.ContainsFunc(a.Loads, func(l search.Load) bool {
-		return l.Load > low && l.Load < high && l.State == search.Undecided && l.Runs >= sweep.SearchedRuns
-	}) {
-		return wide + ": half of that takes about 4 more probes"
-	}
-	return wide + ": half of that takes about 4 times as many requests a run"
 }
 
 // mostProbes is how many a search may be given.
@@ -482,141 +399,3 @@ func percent(share float64) string {
 }
 
 func load(x float64) string { return fmt.Sprintf("%.6g", x) }
-
-// searchDoc is a search as data.
-type searchDoc struct {
-	Outcome    search.Outcome `json:"outcome"`
-	Axis       string         `json:"axis"`
-	Holds      *float64       `json:"holds,omitempty"` // the largest load that holds
-	Fails      *float64       `json:"fails,omitempty"` // the smallest above it that fails
-	HoldsAgain *float64       `json:"holds_again,omitempty"`
-	Twice      bool           `json:"ends_seen_twice"`
-	Likely     *float64       `json:"most_likely,omitempty"`
-	Knee       *kneeDoc       `json:"knee,omitempty"`
-	Law        *lawDoc        `json:"scalability_law,omitempty"`
-	NoLaw      string         `json:"scalability_law_does_not_fit,omitempty"`
-	Tiers      []tierDoc      `json:"tiers,omitempty"` // several limits, each with its own answer
-	Loads      []loadDoc      `json:"loads"`
-	Probes     []probeDoc     `json:"probes"`
-}
-
-// tierDoc is the answer for one of several limits.
-type tierDoc struct {
-	Tier   string         `json:"tier"`
-	Out    search.Outcome `json:"outcome"`
-	Share  float64        `json:"share"`
-	Holds  *float64       `json:"holds,omitempty"`
-	Fails  *float64       `json:"fails,omitempty"`
-	Again  *float64       `json:"holds_again,omitempty"`
-	Twice  bool           `json:"ends_seen_twice"`
-	Likely *float64       `json:"most_likely,omitempty"`
-	Loads  []loadDoc      `json:"loads"`
-}
-
-// paramDoc is a figure with its interval.
-type paramDoc struct {
-	Value float64 `json:"value"`
-	Low   float64 `json:"low"`
-	High  float64 `json:"high"`
-}
-
-func param(p stats.Param) *paramDoc {
-	if math.IsNaN(p.Value) || math.IsInf(p.High, 0) {
-		return nil
-	}
-	return &paramDoc{p.Value, p.Low, p.High}
-}
-
-type kneeDoc struct {
-	Throughput *paramDoc `json:"throughput,omitempty"` // the load at which it bends
-	Latency    *paramDoc `json:"latency,omitempty"`
-}
-
-// lawDoc are the parameters of the Universal Scalability Law.
-type lawDoc struct {
-	Lambda   *paramDoc `json:"requests_per_second_of_one_user"`
-	Sigma    *paramDoc `json:"contention"`
-	Kappa    *paramDoc `json:"coherency"`
-	Peak     *paramDoc `json:"largest_throughput_at,omitempty"`
-	Residual float64   `json:"residual"`
-}
-
-type loadDoc struct {
-	Load     float64      `json:"load"`
-	Decision search.State `json:"decision"`
-	Runs     int          `json:"runs"`
-	Share    *float64     `json:"good_share,omitempty"`
-	Low      *float64     `json:"low,omitempty"`
-	High     *float64     `json:"high,omitempty"`
-	Requests int64        `json:"requests,omitempty"`
-	Fitted   *float64     `json:"good_share_isotonic,omitempty"`
-	Rate     *float64     `json:"requests_per_second,omitempty"`
-	Latency  *float64     `json:"request_latency_mean_ms,omitempty"`
-	Law      *float64     `json:"requests_per_second_by_law,omitempty"`
-}
-
-type probeDoc struct {
-	Probe    int     `json:"probe"`
-	Load     float64 `json:"load"`
-	Unusable string  `json:"unusable,omitempty"`
-}
-
-func (r *Report) searchDoc() *searchDoc {
-	a := r.Search
-	if a == nil {
-		return nil
-	}
-	at := func(l *search.Load) *float64 {
-		if l == nil {
-			return nil
-		}
-		return &l.Load
-	}
-	d := &searchDoc{
-		Outcome: a.Outcome, Axis: r.Plan.Searched().Name, Holds: at(a.Holds), Fails: at(a.Fails),
-		HoldsAgain: at(a.Again), Twice: a.Sure, Loads: []loadDoc{}, Probes: []probeDoc{},
-	}
-	for i, t := range a.Tiers {
-		d.Tiers = append(d.Tiers, tierDoc{
-			Tier: t.Name, Out: t.Outcome, Share: r.Plan.Tiers()[i].Share, Holds: at(t.Holds), Fails: at(t.Fails),
-			Again: at(t.Again), Twice: t.Sure, Likely: metrics.OrNil(t.Curve.Likely), Loads: loadDocs(t.Answer),
-		})
-	}
-	d.Likely = metrics.OrNil(a.Curve.Likely)
-	if k := a.Knee; k != nil {
-		d.Knee = &kneeDoc{}
-		if k.ThroughputShown {
-			d.Knee.Throughput = param(k.At)
-		}
-		if k.LatencyShown {
-			d.Knee.Latency = param(k.LatencyAt)
-		}
-	}
-	if l := a.Curve.Law; l != nil {
-		d.Law = &lawDoc{param(l.Lambda), param(l.Sigma), param(l.Kappa), param(l.Peak), l.Residual}
-	} else {
-		d.NoLaw = a.Curve.NoLaw
-	}
-	d.Loads = loadDocs(a)
-	for i, x := range a.Runs {
-		d.Probes = append(d.Probes, probeDoc{i + 1, x.Load, x.Unfit})
-	}
-	return d
-}
-
-// loadDocs are the loads of an answer.
-func loadDocs(a *search.Answer) []loadDoc {
-	out := []loadDoc{}
-	for i, l := range a.Loads {
-		x := loadDoc{Load: l.Load, Decision: l.State, Runs: l.Runs, Requests: int64(l.Of)}
-		if l.Of > 0 && !math.IsNaN(l.Share) {
-			x.Share, x.Low, x.High = &l.Share, &l.Low, &l.High
-		}
-		if p := a.Curve.Points; i < len(p) {
-			x.Fitted, x.Law = metrics.OrNil(p[i].Share), metrics.OrNil(p[i].Law)
-			x.Rate, x.Latency = metrics.OrNil(p[i].Rate), metrics.OrNil(p[i].Latency)
-		}
-		out = append(out, x)
-	}
-	return out
-}

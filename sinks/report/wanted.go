@@ -8,6 +8,7 @@ import (
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep/decide"
+	"aiperf.dev/aiperf/sweep/search"
 )
 
 // enoughTrials is how many find a difference of a tenth where trials vary by a
@@ -77,7 +78,10 @@ func withTrials(command string, n int) string {
 
 func (r *Report) wanted() (out []step) {
 	if r.Search != nil {
-		return r.widen()
+		if r.Search.Outcome == search.Wide {
+			return r.narrow(r.Command)
+		}
+		return r.widen() // where the budget is spent, a resume goes on
 	}
 	if r.Results == nil || r.Adaptive != nil {
 		return nil

@@ -39,7 +39,7 @@ func (s *state) unfit() (Step, bool) {
 func (s *state) contrary() Step {
 	for _, l := range []*Load{s.fails, s.top} {
 		if l.Runs < 2 {
-			return Step{Load: l.Load, Why: fmt.Sprintf("%s fails and %s holds: seen again",
+			return Step{Load: l.Load, Why: fmt.Sprintf("%s fails and %s holds: both once more",
 				s.number(s.fails.Load), s.number(s.top.Load))}
 		}
 	}
@@ -68,7 +68,7 @@ func (s *state) double() Step {
 			factor = 4
 		}
 		next := s.round(min(s.High, factor*last.Load))
-		return Step{Load: next, Why: "nothing fails " + s.side("up", "down") + " to " + s.number(last.Load)}
+		return Step{Load: next, Why: "no load " + s.side("up", "down") + " to " + s.number(last.Load) + " fails"}
 	}
 	if last.State == Undecided {
 		if s.holds == nil {
@@ -84,7 +84,7 @@ func (s *state) double() Step {
 		return s.end(Wide)
 	}
 	if !s.seen(last) {
-		return Step{Load: last.Load, Why: another(last) + " run confirms " + s.number(last.Load)}
+		return Step{Load: last.Load, Why: another(last) + " run"}
 	}
 	return s.end(AtLeast)
 }
@@ -114,7 +114,7 @@ func (s *state) beyond() (Step, bool) {
 	if next <= s.fails.Load || s.left() <= s.missing()+1 {
 		return Step{}, false
 	}
-	return Step{Load: next, Why: fmt.Sprintf("%s fails: whether "+s.side("more", "less")+" load fails, too",
+	return Step{Load: next, Why: fmt.Sprintf("%s fails: does "+s.side("more", "less")+" load fail, too?",
 		s.number(s.fails.Load))}, true
 }
 
@@ -136,7 +136,7 @@ func (s *state) farther() (Step, bool) {
 	if next < 2*far || s.left() < again {
 		return Step{}, false
 	}
-	return Step{Load: next, Why: fmt.Sprintf("whether "+s.side("far more", "far less")+" load than %s fails, too",
+	return Step{Load: next, Why: fmt.Sprintf("%s fails: does far "+s.side("more", "less")+" load fail, too?",
 		s.number(s.fails.Load))}, true
 }
 
@@ -154,7 +154,7 @@ func (s *state) belowFails() Step {
 	if lowest := s.loads[0].Load; lowest > s.Low && s.left() > s.missing() { // the search did not start there
 		return Step{
 			Load: s.round(max(s.Low, lowest/2)),
-			Why:  "nothing holds " + s.side("down", "up") + " to " + s.number(lowest),
+			Why:  "no load " + s.side("down", "up") + " to " + s.number(lowest) + " holds",
 		}
 	}
 	if s.fails.Load > s.Low {
@@ -169,7 +169,7 @@ func (s *state) belowFails() Step {
 		return s.done(Wide)
 	}
 	if !s.seen(s.fails) {
-		return Step{Load: s.fails.Load, Why: another(s.fails) + " run confirms " + s.number(s.fails.Load)}
+		return Step{Load: s.fails.Load, Why: another(s.fails) + " run"}
 	}
 	return s.end(Fewer)
 }
@@ -198,7 +198,7 @@ func (s *state) narrow() Step {
 	for _, g := range gaps {
 		mid, ok := s.middle(g[0], g[1])
 		if ok && s.left() > s.missing() {
-			return Step{Load: mid, Why: fmt.Sprintf("the middle of %s and %s", s.number(g[0]), s.number(g[1]))}
+			return Step{Load: mid, Why: fmt.Sprintf("halfway between %s and %s", s.number(g[0]), s.number(g[1]))}
 		}
 		if ok {
 			rest = Spent
@@ -261,24 +261,24 @@ func (s *state) confirm() (Step, bool) {
 	}
 	needs := func(l *Load) bool { return l != nil && !s.seen(l) }
 	again := func(l *Load, from string) (Step, bool) {
-		return Step{Load: l.Load, Why: fmt.Sprintf("%s run confirms %s, %s", another(l), s.number(l.Load), from)}, true
+		return Step{Load: l.Load, Why: another(l) + " run, " + from}, true
 	}
 	switch lower, upper := needs(s.holds), needs(s.fails); {
 	case lower && at > s.holds.Load:
-		return again(s.holds, "from "+s.side("above", "below"))
+		return again(s.holds, "coming from "+s.side("above", "below"))
 	case upper && at < s.fails.Load:
-		return again(s.fails, "from "+s.side("below", "above"))
+		return again(s.fails, "coming from "+s.side("below", "above"))
 	case lower && s.holds.above:
 		return again(s.holds, "at another time")
 	case upper && s.fails.below:
 		return again(s.fails, "at another time")
 	case lower && s.fails != nil: // from above: over the upper end
-		return Step{Load: s.fails.Load, Why: fmt.Sprintf("%s is confirmed from %s",
+		return Step{Load: s.fails.Load, Why: fmt.Sprintf("on the way to %s from %s",
 			s.number(s.holds.Load), s.side("above", "below"))}, true
 	case lower:
 		return again(s.holds, "at another time")
 	case upper && s.holds != nil:
-		return Step{Load: s.holds.Load, Why: fmt.Sprintf("%s is confirmed from %s",
+		return Step{Load: s.holds.Load, Why: fmt.Sprintf("on the way to %s from %s",
 			s.number(s.fails.Load), s.side("below", "above"))}, true
 	case upper:
 		return again(s.fails, "at another time")

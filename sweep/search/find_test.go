@@ -62,7 +62,7 @@ func TestSmallest(t *testing.T) {
 	}
 	first := good(true)
 	first.Load = 500
-	if step = search.Next(terms, []search.Run{first}); step.Load != 125 || step.Why != "nothing fails down to 500" ||
+	if step = search.Next(terms, []search.Run{first}); step.Load != 125 || step.Why != "no load down to 500 fails" ||
 		!strings.HasPrefix(step.Standing(), "500 holds; ") {
 		t.Errorf("%+v, %s", step, step.Standing())
 	}

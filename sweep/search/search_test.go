@@ -231,7 +231,7 @@ func TestContrary(t *testing.T) {
 	add(16, 100)
 	for _, want := range []float64{16, 32} {
 		step := search.Next(terms, runs)
-		if step.Load != want || step.Why != "16 fails and 32 holds: seen again" {
+		if step.Load != want || step.Why != "16 fails and 32 holds: both once more" {
 			t.Errorf("%+v, want %g", step, want)
 		}
 		add(want, map[float64]float64{16: 100, 32: 200}[want])
@@ -297,20 +297,20 @@ func ExampleNext() {
 	}
 	// Output:
 	// 1 the lower end of the range
-	// 4 nothing fails up to 1
-	// 8 nothing fails up to 4
-	// 16 nothing fails up to 8
-	// 32 nothing fails up to 16
-	// 64 nothing fails up to 32
-	// 128 64 fails: whether more load fails, too
-	// 45 the middle of 32 and 64
-	// 38 the middle of 32 and 45
-	// 35 the middle of 32 and 38
-	// 36 the middle of 35 and 38
-	// 37 the middle of 36 and 38
-	// 38 a second run confirms 38, from below
-	// 37 a second run confirms 37, from above
-	// 512 whether far more load than 38 fails, too
+	// 4 no load up to 1 fails
+	// 8 no load up to 4 fails
+	// 16 no load up to 8 fails
+	// 32 no load up to 16 fails
+	// 64 no load up to 32 fails
+	// 128 64 fails: does more load fail, too?
+	// 45 halfway between 32 and 64
+	// 38 halfway between 32 and 45
+	// 35 halfway between 32 and 38
+	// 36 halfway between 35 and 38
+	// 37 halfway between 36 and 38
+	// 38 a second run, coming from below
+	// 37 a second run, coming from above
+	// 512 38 fails: does far more load fail, too?
 	// bracket 37 38 true
 }
 

@@ -78,11 +78,11 @@ func probesText(o search.Outlook, t search.Terms, b sweep.Bound) string {
 	}
 	if requests > 0 {
 		text += fmt.Sprintf("; %s each, %s to %s", words.Count(requests, "request"),
-			words.Whole(int64(o.Fewest)*requests), words.Whole(int64(t.Probes)*requests))
+			words.Whole(int64(min(o.Fewest, t.Probes))*requests), words.Whole(int64(t.Probes)*requests))
 	}
 	if least > 0 {
 		text += fmt.Sprintf("; at least %s each, %s in all",
-			words.Span(least), words.Span(time.Duration(o.Fewest)*least))
+			words.Span(least), words.Span(time.Duration(min(o.Fewest, t.Probes))*least))
 	}
 	if t.Time > 0 {
 		text += "; none begins after " + words.Span(t.Time)

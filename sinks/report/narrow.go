@@ -1,0 +1,88 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/search"
+)
+
+// This file says what makes a bracket narrower, and what it costs.
+
+// searchPrice is what a narrower bracket costs, where there is a wide one.
+func (r *Report) searchPrice() string {
+	a := r.Search
+	if a.Holds == nil || a.Fails == nil || r.adjacent() || a.Outcome != search.Wide && a.Outcome != search.Spent {
+		return ""
+	}
+	low, high := min(a.Holds.Load, a.Fails.Load), max(a.Holds.Load, a.Fails.Load)
+	wide := fmt.Sprintf("%s is %s above %s", load(high), words.Percent(high/low-1), load(low))
+	if high >= 2*low {
+		wide = fmt.Sprintf("%s is %s times %s", load(high), words.Number(high/low), load(low))
+	}
+	if r.needsLonger() {
+		return wide + ": half of that takes about 4 times as many requests a run"
+	}
+	return wide + ": half of that takes about 4 more probes"
+}
+
+// needsLonger reports whether only longer runs make a bracket narrower: as many short ones as a search
+// makes did not decide a load in it.
+func (r *Report) needsLonger() bool {
+	a := r.Search
+	low, high := r.ends()
+	return a.Outcome == search.Wide || slices.ContainsFunc(a.Loads, func(l search.Load) bool {
+		return l.Load >= low && l.Load <= high && l.State == search.Undecided && l.Runs >= sweep.SearchedRuns
+	})
+}
+
+// ends are those of the bracket, or of the range where one is missing.
+func (r *Report) ends() (low, high float64) {
+	span := r.Plan.Experiment.Search.Range
+	low, high = span[0], span[1]
+	for _, l := range []*search.Load{r.Search.Holds, r.Search.Fails} {
+		switch {
+		case l == nil:
+		case (l == r.Search.Holds) == (r.Plan.Experiment.Search.Find != string(search.Min)):
+			low = l.Load
+		default:
+			high = l.Load
+		}
+	}
+	return low, high
+}
+
+// narrow is the command that decides what is open between the ends of a bracket: a search there, with
+// runs that are longer where short ones could not tell. command is what made this one.
+func (r *Report) narrow(command string) []step {
+	a, e := r.Search, r.Plan.Experiment.Search
+	low, high := r.ends()
+	if a.Outcome != search.Wide && a.Outcome != search.Spent || len(a.Tiers) > 0 || r.adjacent() || low >= high {
+		return nil
+	}
+	next := argv.Again(command, "set", fmt.Sprintf("search.range=[%s, %s]", load(low), load(high)))
+	set := func(path string, value float64) { next += fmt.Sprintf(" --set %s=%.6g", path, value) }
+	if e.Start != nil {
+		set("search.start", min(max(*e.Start, low), high))
+	}
+	if r.needsLonger() {
+		const times = 4 // half the width
+		p := sweep.Measured(&r.Plan.Cells[0].Resolved.Benchmark)
+		at := "benchmark.phases." + p.Name + "."
+		switch {
+		case p.Requests > 0:
+			set(at+"requests", times*float64(p.Requests))
+		case p.Duration != nil:
+			set(at+"duration", times*float64(*p.Duration))
+		default:
+			return nil
+		}
+		if e.Budget.Time != nil {
+			set("search.budget.time", times*float64(*e.Budget.Time))
+		}
+	}
+	return []step{{"to narrow it down", next, ""}}
+}
