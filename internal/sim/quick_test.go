@@ -34,10 +34,10 @@ func TestQuick(t *testing.T) {
 		budget      time.Duration
 		says        string
 	}{
-		{name: "twelve slots", words: "ttft=100ms&itl=10ms&workers=12", limit: 12, where: []string{"time_to_first_token < 101"}, budget: time.Minute, says: "demo at mock: serves 12 users at once; 13 are too many."},
-		{name: "two slots", words: "ttft=40ms&itl=5ms&workers=2", limit: 2, where: []string{"time_to_first_token < 41"}, budget: time.Minute, says: "serves 2 users at once; 3 are too many."},
+		{name: "twelve slots", words: "ttft=100ms&itl=10ms&workers=12", limit: 12, where: []string{"time_to_first_token < 101"}, budget: time.Minute, says: "The built-in server serves 12 users at once within the limits; 13 are too many."},
+		{name: "two slots", words: "ttft=40ms&itl=5ms&workers=2", limit: 2, where: []string{"time_to_first_token < 41"}, budget: time.Minute, says: "serves 2 users at once within the limits; 3 are too many."},
 		{name: "forty slots", words: "ttft=100ms&itl=10ms&workers=40&cv=0.05", limit: 40, where: []string{"time_to_first_token < 130"}, budget: 2 * time.Minute, says: "at once"},
-		{name: "slow, without a limit", words: "ttft=200ms&itl=20ms", limit: 512, budget: 30 * time.Second, says: "serves at least 512 users at once: more were not tried."},
+		{name: "slow, without a limit", words: "ttft=200ms&itl=20ms", limit: 512, budget: 30 * time.Second, says: "serves at least 512 users at once within the limits; more were not tried."},
 		{name: "too slow at once", words: "ttft=400ms&itl=5ms", where: []string{"time_to_first_token < 300"}, budget: time.Minute, says: "does not serve a single user within the limits."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
