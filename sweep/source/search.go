@@ -40,6 +40,10 @@ func (s *searching) Next(sofar []decide.Outcome) (Decision, bool, error) {
 	return Decision{Run: s.plan.RunOf(cell, trial), Why: step.Why, Standing: step.Standing()}, true, nil
 }
 
+// mostCut is the share of a run's requests that may have been cut off at its end for the mean latency of
+// the others to be that of all: then each user had two answers, about.
+const mostCut = 1.0 / 3
+
 func (s *searching) probes(sofar []decide.Outcome) []search.Run {
 	var runs []search.Run
 	for i := range sofar {
@@ -48,6 +52,9 @@ func (s *searching) probes(sofar []decide.Outcome) []search.Run {
 		run := search.Run{
 			Load: o.Run.Cell.Load(), Worst: p.Worst, Best: p.Best, Own: states[p.Own], Rate: known(p.Rate),
 			Latency: known(p.Latency), Unfit: p.Unfit, Died: o.Gone, Took: o.Took,
+		}
+		if float64(o.Cut) > mostCut*float64(o.Sent) {
+			run.Latency = 0 // those that were answered are the fast ones
 		}
 		for _, t := range p.Tiers {
 			run.Tiers = append(run.Tiers, search.Shares{Worst: t[0], Best: t[1]})
