@@ -14,6 +14,7 @@ import (
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/launch/kube"
+	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/schema"
@@ -207,6 +208,12 @@ func (a *app) kubeLoad(p *argv.Line, more string) (*kube.Load, error) {
 	doc, plan, err := a.expand(as, file, p, runnable(runner.Data))
 	if err != nil {
 		return nil, err
+	}
+	for _, c := range plan.Cells {
+		if slices.ContainsFunc(c.Resolved.Benchmark.Endpoint.URLs, mockserver.Named) {
+			a.warn("the built-in server (mock:) answers in the coordinator's pod alone, and workers have pods of their own")
+			break
+		}
 	}
 	l.Name = cmp.Or(p.Get("name"), kubeName(plan, file, more))
 	if err := a.kubeFiles(l, doc, plan, file); err != nil {

@@ -70,8 +70,11 @@ func (c *Client) until(ctx context.Context, name string, done <-chan error, tell
 	defer look.Stop()
 	for {
 		select {
-		case <-done: // whatever it says, the state of the pod counts
-			return nil
+		case err := <-done:
+			if isCode(err, http.StatusForbidden) {
+				return err
+			}
+			return nil // a connection that broke is made again
 		case <-ctx.Done():
 			<-done
 			return context.Cause(ctx)
@@ -94,7 +97,8 @@ type log struct {
 	err  error     // of to
 }
 
-// follow writes what is new, until the container or the connection ends.
+// follow writes what is new, until the container or the connection ends. The error is the
+// API's.
 func (l *log) follow(ctx context.Context, c *Client, pod string) error {
 	query := url.Values{"container": {coordinatorName}, "follow": {"true"}, "timestamps": {"true"}}
 	if !l.last.IsZero() {
@@ -105,18 +109,20 @@ func (l *log) follow(ctx context.Context, c *Client, pod string) error {
 		return err
 	}
 	defer resp.Body.Close()
+	seen := l.last
 	for r := bufio.NewReader(resp.Body); ; {
 		line, err := r.ReadString('\n')
-		stamp, text, ok := strings.Cut(line, " ")
-		at, bad := time.Parse(time.RFC3339Nano, stamp)
-		if ok && bad == nil && at.After(l.last) && (err == nil || errors.Is(err, io.EOF)) {
-			l.last = at
-			if _, err := io.WriteString(l.to, text); err != nil {
-				l.err = err
-			}
+		if err != nil { // half a line comes again, whole
+			return nil
 		}
-		if err != nil {
-			return err
+		stamp, text, _ := strings.Cut(line, " ")
+		at, err := time.Parse(time.RFC3339Nano, stamp)
+		if err != nil || !at.After(seen) {
+			continue
+		}
+		l.last = at
+		if _, err := io.WriteString(l.to, text); err != nil {
+			l.err = err
 		}
 	}
 }

@@ -329,8 +329,7 @@ func (l *Load) workers() *job {
 	j.Spec.BackoffLimitPerIndex, j.Spec.MaxFailedIndexes = &again, &none
 	j.Spec.PodReplacementPolicy = "Failed" // never two of one index
 	j.Spec.PodFailurePolicy = &podFailurePolicy{[]failureRule{
-		{Action: "FailIndex", OnExitCodes: &onExitCodes{workerName, "In", []int{int(diag.Usage)}}}, // it would be refused again
-		{Action: "Ignore", OnPodConditions: []onPodCondition{{"DisruptionTarget", "True"}}},        // the node's doing
+		{Action: "Ignore", OnPodConditions: []onPodCondition{{"DisruptionTarget", "True"}}}, // the node's doing
 	}}
 	j.Spec.Template.Spec.Containers = []container{l.container(workerName, l.WorkerSize, []string{
 		"worker", "--join", fmt.Sprintf("tls://%s:%d", l.Name, Port), "--token-file", tokenDir + "/" + tokenKey,

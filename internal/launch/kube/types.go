@@ -106,14 +106,7 @@ type podFailurePolicy struct {
 
 type failureRule struct {
 	Action          string           `json:"action"`
-	OnExitCodes     *onExitCodes     `json:"onExitCodes,omitempty"`
 	OnPodConditions []onPodCondition `json:"onPodConditions,omitempty"`
-}
-
-type onExitCodes struct {
-	ContainerName string `json:"containerName"`
-	Operator      string `json:"operator"`
-	Values        []int  `json:"values"`
 }
 
 type onPodCondition struct {

@@ -121,7 +121,7 @@ func (c *Cluster) ended(job string, j *batch.Job, p *pod, k, try, code int) {
 	if c.objects[job] == nil || code == 0 || j.Spec.BackoffLimitPerIndex == nil {
 		return
 	}
-	if try < int(*j.Spec.BackoffLimitPerIndex) && code != 2 {
+	if try < int(*j.Spec.BackoffLimitPerIndex) {
 		c.startPod(job, j, k, try+1)
 		return
 	}
