@@ -143,6 +143,7 @@ type Row struct {
 	judged string  // the percentile that both arms are judged by
 	left   float64 // of a share: what is good of the baseline's whole, see evidence
 	clean  bool    // of a share: all of both sides is good
+	rise   *rise   // of a share: one side is all good, the other is not
 }
 
 // inRuns is the unit of the only row of a cell in which one side has no usable run.

@@ -22,6 +22,7 @@ type proof struct {
 	missing    bool
 	clean      bool    // of a share: all of both sides is good, in every trial
 	least      float64 // the smallest standard error that counts of requests allow
+	rise       *rise   // of a share: all of one side is good, in every trial, and of the other it is not
 }
 
 // evidence gathers the trials. A share of which less is better is compared by
@@ -41,6 +42,7 @@ func (d *duel) evidence(k Key) proof {
 		p.least = math.Sqrt(shareVariance(d.base, m, p.base) + shareVariance(d.candidate, m, p.cand))
 		p.clean = !slices.ContainsFunc(present(slices.Concat(p.base, p.cand)),
 			func(v float64) bool { return v != m.Full() })
+		p.rise = riseOf(bad(d.base, m, p.base), bad(d.candidate, m, p.cand))
 	}
 	if d.paired {
 		p.pair(d)
@@ -158,6 +160,7 @@ func (d *duel) row(k Key, t Terms, level float64, primary bool) Row {
 		diff = stats.Welch(p.a, p.b)
 	}
 	r.N, r.clean = diff.N, p.clean
+	r.rise = p.rise
 	r.judge(atLeast(diff, p.least), level)
 	r.bound()
 	return r
@@ -411,6 +414,10 @@ func (r *Row) judge(diff stats.Difference, level float64) {
 	r.Low, r.High, r.P = math.Expm1(low), math.Expm1(high), diff.P()
 	from, to := diff.Interval(EqualLevel)
 	r.EqualLow, r.EqualHigh = math.Expm1(from), math.Expm1(to)
+	if r.rise != nil {
+		r.rise.narrow(r, level)
+		low, high = math.Log1p(r.Low), math.Log1p(r.High)
+	}
 	good := turned(r.Key)
 	harm := diff
 	harm.Mean *= -good

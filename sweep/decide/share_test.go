@@ -100,18 +100,61 @@ func TestNoErrorsAreEqualAsObserved(t *testing.T) {
 	}
 }
 
+// 40 of 480 requests that failed, where none of 480 did before, are a regression wherever most
+// trials had some, also where they come in bursts. Those of one or two trials may be an accident
+// of those, and those of few requests chance.
+func TestErrorsWhereThereWereNone(t *testing.T) {
+	t.Parallel()
+	none := failing("a", 96, 0, 0, 0, 0, 0)
+	for _, c := range []struct {
+		failed []int
+		want   decide.Verdict
+	}{
+		{[]int{8, 8, 8, 8, 8}, decide.Worse},
+		{[]int{20, 3, 10, 2, 5}, decide.Worse},
+		{[]int{0, 25, 0, 12, 3}, decide.Worse},
+		{[]int{14, 0, 13, 0, 13}, decide.Worse},
+		{[]int{0, 38, 1, 1, 0}, decide.Worse},
+		{[]int{0, 20, 0, 20, 0}, decide.Unclear},
+		{[]int{40, 0, 0, 0, 0}, decide.Unclear},
+		{[]int{1, 2, 1, 0, 1}, decide.Unclear},
+	} {
+		for _, paired := range []bool{true, false} {
+			with := decide.Terms{Paired: paired, Primary: []decide.Key{errorKey}, Candidates: 5}
+			r, _ := errorsOf(t, none, failing("b", 96, c.failed...), with)
+			back, _ := errorsOf(t, failing("b", 96, c.failed...), none, with)
+			mirrored := map[decide.Verdict]decide.Verdict{decide.Worse: decide.Better, decide.Unclear: decide.Unclear}
+			if r.Outcome != c.want || back.Outcome != mirrored[c.want] {
+				t.Errorf("0 and %v of 96, paired %t: %s, and %s the other way round", c.failed, paired, r.Outcome, back.Outcome)
+			}
+			_, low, high, _ := r.Points()
+			if shown := low > 0; shown != (c.want == decide.Worse) || shown != (r.P < 1-r.Level) || low > high {
+				t.Errorf("0 and %v of 96: %s, [%.4f, %.4f], p %.4f", c.failed, r.Outcome, low, high, r.P)
+			}
+		}
+	}
+	fewer := failing("a", 960, 0, 0, 0, 0, 0)
+	if r, _ := errorsOf(t, fewer, failing("b", 960, 1, 4, 2, 0, 3), decide.Terms{Paired: true}); r.Outcome == decide.Worse {
+		t.Errorf("0.2 points, within the margin: %s", r.Outcome)
+	}
+}
+
 // errorPlans is how many plans TestErrorsBySimulation draws of each kind.
 var errorPlans = flag.Int("error-plans", 150, "draw so many plans")
 
 // drawnErrors counts the outcomes of n plans of five trials whose requests fail with these
-// chances, which spread from trial to trial by a factor.
-func drawnErrors(t *testing.T, n, requests int, a, b, spread float64, paired bool) map[decide.Verdict]int {
+// chances, which spread from trial to trial by a factor; struck is the part of the trials that
+// have failures at all, 0 for all.
+func drawnErrors(t *testing.T, n, requests int, a, b, spread, struck float64, paired bool) map[decide.Verdict]int {
 	t.Helper()
 	rng := seed.Stream(int64(requests), fmt.Sprint("errors", a, b, spread, paired))
 	told := map[decide.Verdict]int{}
 	fails := func(p float64) (failed []int) {
 		for range 5 {
 			p := p * math.Exp(spread*rng.NormFloat64()-spread*spread/2)
+			if struck > 0 && rng.Float64() >= struck {
+				p = 0
+			}
 			k := 0
 			for range requests {
 				if rng.Float64() < p {
@@ -141,6 +184,7 @@ func TestErrorsBySimulation(t *testing.T) {
 	for _, c := range []struct {
 		requests       int
 		a, b, spread   float64
+		struck         float64
 		worse, better  int // at most; −1 for any number
 		equal, atLeast int // EQUIVALENT at most, and WORSE at least; −1 for any number
 		what           string
@@ -150,13 +194,19 @@ func TestErrorsBySimulation(t *testing.T) {
 		{requests: 200, a: 0.2, b: 0.2, worse: 3, better: 3, equal: -1, what: "the same, twenty points"},
 		{requests: 1000, a: 0.03, b: 0.03, spread: 0.5, worse: 3, better: 3, equal: -1, what: "the same, trials differ"},
 		{requests: 1000, a: 0.001, b: 0.001, worse: 0, better: 0, equal: -1, what: "the same, a tenth of a point"},
+		{requests: 96, a: 0.01, b: 0.01, spread: 1, worse: 3, better: 3, equal: -1, what: "the same, rare, trials differ much"},
+		{requests: 96, a: 0.05, b: 0.05, spread: 1.5, worse: 3, better: 3, equal: -1, what: "the same, trials differ very much"},
+		{requests: 1000, a: 0.01, b: 0.01, spread: 1.5, worse: 3, better: 3, equal: -1, what: "the same, many, trials differ very much"},
+		{requests: 96, a: 0.2, b: 0.2, spread: 0.5, struck: 0.35, worse: 6, better: 6, equal: -1, what: "the same, a third of the trials fails"},
+		{requests: 96, a: 0, b: 1. / 12, worse: -1, equal: 0, atLeast: 95, what: "8 points more than none, few"},
+		{requests: 96, a: 0, b: 1. / 12, spread: 1, worse: -1, equal: 0, atLeast: 60, what: "8 points more than none, few, trials differ much"},
 		{requests: 1000, a: 0, b: 0.032, worse: -1, equal: 0, atLeast: 95, what: "3.2 points more than none"},
 		{requests: 1000, a: 0.01, b: 0.04, worse: -1, equal: 0, atLeast: 95, what: "3 points more than 1 %"},
 		{requests: 1000, a: 0.02, b: 0.03, worse: -1, equal: 5, what: "a point more: the margin itself"},
 		{requests: 1000, a: 0, b: 0.02, spread: 0.3, worse: -1, equal: 0, atLeast: 75, what: "2 points more than none, trials differ"},
 	} {
 		for _, paired := range []bool{true, false} {
-			told := drawnErrors(t, n, c.requests, c.a, c.b, c.spread, paired)
+			told := drawnErrors(t, n, c.requests, c.a, c.b, c.spread, c.struck, paired)
 			t.Logf("%s, %d requests, paired %t: %v of %d", c.what, c.requests, paired, told, n)
 			worse, better, equal := told[decide.Worse], told[decide.Better], told[decide.Equivalent]
 			in := func(percent int) int { return percent * n / 100 }
