@@ -124,6 +124,8 @@ type command struct {
 	// for completion; nil leaves the shell to offer files.
 	words func(before []string) []string
 	run   func(*app, *argv.Line) error
+	// refused adds to what is said of a command line that cannot be read; nil adds nothing.
+	refused func(error)
 }
 
 // category parts the commands that help explains from those it names.
@@ -169,6 +171,9 @@ func (a *app) dispatch(c command, words []string) error {
 	}
 	p, err := argv.Parse(words, c.flags, c.accepted())
 	if err != nil {
+		if c.refused != nil {
+			c.refused(err)
+		}
 		return a.andValues(c, p, err)
 	}
 	if c.files {

@@ -41,13 +41,21 @@ answer, the table of cells, the charts, the evidence.
 		if err != nil {
 			return err
 		}
-		b, err := page.OfDirs(dirs, e)
+		d, err := page.Load(dirs)
+		if err != nil {
+			return err
+		}
+		d.Expense = e
+		b, err := page.Of(d, nil)
 		if err != nil {
 			return err
 		}
 		out := cmp.Or(p.Get("output"), besideResult(dirs[0], resultdir.ViewName))
 		if err := atomicfile.Through(out, b); err != nil {
 			return err
+		}
+		if len(d.Compared) > 0 { // stdout is for what opens the page
+			fmt.Fprintln(a.Err, words.Clean(d.Compared[0]))
 		}
 		fmt.Fprintln(a.Out, out)
 		return nil

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"slices"
+	"strings"
+
 	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/mockserver"
 )
 
@@ -24,6 +28,7 @@ are yours, and logs the true time of every token. The same words work in a URL:
 		{Name: "words", Doc: "list what can be said of it, and end"},
 		{Name: "parent", Arg: "PID", Doc: "exit when this process ends"},
 	},
+	refused: asWord,
 	run: func(a *app, p *argv.Line) error {
 		if p.Has("words") {
 			names, docs := mockserver.Keys()
@@ -34,6 +39,21 @@ are yours, and logs the true time of every token. The same words work in a URL:
 		}
 		return mockserver.Serve(a.issue, mockArgs(p), a.In, a.Out)
 	},
+}
+
+// asWord helps who writes one of the server's words as a flag: --workers 4.
+func asWord(err error) {
+	e, _ := err.(*diag.Error)
+	if e == nil {
+		return
+	}
+	name, unknown := strings.CutSuffix(strings.TrimPrefix(e.Message, "--"), ": unknown flag")
+	if name == "slots" { // of other servers
+		name = "workers"
+	}
+	if keys, _ := mockserver.Keys(); unknown && slices.Contains(keys, name) {
+		e.Hint = "it is a word, without dashes: aiperf mock-server " + name + "=…; --words lists all"
+	}
 }
 
 // mockArgs hands the parsed command line on in its plain form.

@@ -34,8 +34,8 @@ var terms = []term{
 	},
 	{
 		"best",
-		[]string{"without limits", "without gates"},
-		"The cell that leads in an objective, such as throughput, among those that keep the limits and gates and do the same work; without limits: among all cells.",
+		[]string{"leads", "limits ignored", "gates ignored", "without limits"},
+		"The cell that leads in an objective, such as throughput, among those that keep the limits and gates and do the same work; with limits ignored: among all cells. One that leads has the best value, and is not shown to be best.",
 		[]string{"goodput"},
 	},
 	{

@@ -447,6 +447,9 @@ func plainError(err error) string {
 func didYouMean(name string) string {
 	names, _ := Keys()
 	best := suggest.Nearest(name, names)
+	if name == "slots" { // of other servers
+		best = "workers"
+	}
 	if best == "" {
 		return "aiperf mock-server --words lists the keys"
 	}

@@ -42,7 +42,7 @@ func notALimit(text string) error {
 		}
 		limits = append(limits, m[1]+":"+m[2])
 	}
-	hint := `--goodput "time_to_first_token:100 inter_token_latency:10", in the unit of the metric`
+	hint := `--goodput "time_to_first_token:100 inter_token_latency:10" asks for a first token within 100 ms and a gap of 10 ms at most`
 	if len(limits) > 0 {
 		hint = `--goodput "` + strings.Join(limits, " ") + `"`
 	}

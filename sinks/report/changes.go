@@ -30,19 +30,26 @@ func (c Comparison) changes(outcomes ...decide.Verdict) string {
 		}
 		of[r.Key] = append(of[r.Key], r)
 	}
-	var parts []string
+	var names, parts []string
 	for _, o := range outcomes {
 		for _, k := range keys {
 			rows := slices.DeleteFunc(slices.Clone(of[k]), func(r decide.Row) bool { return r.Outcome != o })
 			if len(rows) == 0 {
 				continue
 			}
-			said := saidName(rows) + " " + extent(rows, o)
+			said := extent(rows, o)
 			if len(rows) < len(of[k]) {
 				said += fmt.Sprintf(" in %d of %d", len(rows), len(of[k]))
 			}
-			parts = append(parts, said)
+			if last := len(parts) - 1; last >= 0 && parts[last] == said { // the same words once
+				names[last] += ", " + saidName(rows)
+				continue
+			}
+			names, parts = append(names, saidName(rows)), append(parts, said)
 		}
+	}
+	for i := range parts {
+		parts[i] = names[i] + " " + parts[i]
 	}
 	return strings.Join(parts, " · ")
 }

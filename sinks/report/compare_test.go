@@ -198,7 +198,7 @@ func TestComparisonInASentence(t *testing.T) {
 	says("after| is faster than before in 1 of 2 workloads (BETTER)",
 		"out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not worse by over 5 % in 1 of 2")
 	c.Rows[0].Harmless = false
-	says("after| is faster than before in 1 of 2 workloads; not decided yet in out tok/s (UNDECIDED)",
+	says("No decision as a whole (UNDECIDED): after| is faster than before in 1 of 2 workloads; 5 trials are too few for out tok/s",
 		"out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not decided yet (−9 %) in 1 of 2")
 	c.Rows = c.Rows[:1]
 	c.Rows[0].Outcome, c.Rows[0].Harmless = decide.Equivalent, true
@@ -212,10 +212,10 @@ func TestComparisonInASentence(t *testing.T) {
 	c.Rows[0].Low, c.Rows[0].High = .01, .09
 	says("after| is not worse than before by more than 5 % (NOT WORSE)", "out tok/s better, but under 5 %")
 	c.Rows[0].Harmless, c.Rows[0].Undecidable, c.Rows[0].Note = false, true, "0 on both sides in every trial"
-	says("before and after| cannot be compared in out tok/s: 0 on both sides in every trial (UNDECIDED)", "out tok/s cannot be decided")
+	says("No decision between before and after| (UNDECIDED): out tok/s cannot be compared: 0 on both sides in every trial", "out tok/s cannot be decided")
 	further.Key, further.Outcome = c.Rows[0].Key, decide.Unclear
 	c.Rows = append(c.Rows, further)
-	says("Not decided yet between before and after|: open in out tok/s, cannot be compared in out tok/s: 0 on both sides in every trial (UNDECIDED)",
+	says("No decision yet between before and after| (UNDECIDED): 5 trials are too few for out tok/s, and out tok/s cannot be compared: 0 on both sides in every trial",
 		"out tok/s not decided yet")
 }
 
@@ -440,7 +440,7 @@ func TestHeadlineHasTheSize(t *testing.T) {
 	better := row("time_to_first_token", "Time to First Token", "p50", "ms", -.15, .05)
 	better.Outcome, better.Harmless = decide.Better, true
 	c.Rows = []decide.Row{better, open}
-	want := "after| is faster than before: TTFT p50 −15.0 % [−16.0, −14.0]; not decided yet in ITL p50 (UNDECIDED)"
+	want := "No decision as a whole (UNDECIDED): after| is faster than before: TTFT p50 −15.0 % [−16.0, −14.0]; 5 trials are too few for ITL p50"
 	if got := c.Headline(); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
@@ -556,15 +556,15 @@ func TestTheHeadlineNamesWhatIsOpen(t *testing.T) {
 	}{
 		{
 			doubt(workloads(4, func(_, _ int) decide.Verdict { return decide.Better }), 2),
-			"after is faster than before in 2 of 4 workloads; the other 2 cannot be judged: in doubt (checks coalesced and turnaround) (UNDECIDED)",
+			"No decision as a whole (UNDECIDED): after is faster than before in 2 of 4 workloads; the other 2 cannot be judged: in doubt (checks coalesced and turnaround)",
 		},
 		{
 			doubt(workloads(2, func(_, _ int) decide.Verdict { return decide.Better }), 0),
-			"before and after cannot be compared in out tok/s and TTFT p50: in doubt (checks coalesced and turnaround) (UNDECIDED)",
+			"No decision between before and after (UNDECIDED): out tok/s and TTFT p50 cannot be compared: in doubt (checks coalesced and turnaround)",
 		},
 		{
 			workloads(2, func(_, _ int) decide.Verdict { return decide.Unclear }),
-			"Not decided yet between before and after: open in out tok/s and TTFT p50 (UNDECIDED)",
+			"No decision yet between before and after (UNDECIDED): 5 trials are too few for out tok/s and TTFT p50",
 		},
 	} {
 		if got := x.c.Headline(); got != x.want {

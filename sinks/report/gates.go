@@ -71,6 +71,11 @@ func (r *Report) gatesSentence(short bool) string {
 	}
 	said := fmt.Sprintf("%d of %d passed", all-missed-yet-never, all)
 	switch {
+	case all == yet+never: // "0 of 1 passed" would say that it was missed
+		said = "none of " + fmt.Sprint(all) + " decided"
+		if all == 1 {
+			said = "not decided"
+		}
 	case few > 0 && few == all-missed-yet-never:
 		said += ", by an uncertain " + words.And(uncertain)
 	case few > 0:

@@ -46,13 +46,13 @@ func (c Comparison) Headline() string {
 	case c.Trials == 1:
 		said = fmt.Sprintf("No decision between %s and %s: with one trial of each, no difference can be told from chance; measure both with --num-profile-runs 5 (%d is the least that gives an interval)", b, a, stats.FewestTrials)
 	default:
-		said = c.openSentence(a, b)
+		return c.openSentence(a, b)
 	}
 	return said + " (" + string(o) + ")"
 }
 
-// openSentence tells what more trials may decide from what they cannot, behind what is
-// shown already.
+// openSentence tells what more trials may decide from what they cannot. The outcome stands
+// before what is shown already, so that a part that is better is not read as the whole.
 func (c Comparison) openSentence(a, b string) string {
 	open := func(never bool) string {
 		return c.metrics(func(r decide.Row) bool {
@@ -61,12 +61,13 @@ func (c Comparison) openSentence(a, b string) string {
 		})
 	}
 	yet, never := open(false), open(true)
+	few := words.CountOf(c.Trials, "trial is", "trials are") + " too few for"
 	better := func(r decide.Row) bool { return r.Outcome == decide.Better }
 	if found := c.metrics(better); found != "" && yet+never != "" { // what is known comes first
-		said := fmt.Sprintf("%s is %s than %s%s", a, c.comparative(better, decide.Better), b,
-			cmp.Or(c.inCells(better), c.size(better)))
+		said := fmt.Sprintf("No decision as a whole (%s): %s is %s than %s%s", decide.Unclear, a,
+			c.comparative(better, decide.Better), b, cmp.Or(c.inCells(better), c.size(better)))
 		if yet != "" {
-			said += "; not decided yet in " + yet
+			said += "; " + few + " " + yet
 		}
 		if rest := c.unjudged(better); rest != "" {
 			return said + rest
@@ -76,15 +77,16 @@ func (c Comparison) openSentence(a, b string) string {
 		}
 		return said
 	}
+	between := fmt.Sprintf("No decision yet between %s and %s (%s)", b, a, decide.Unclear)
 	switch {
 	case yet != "" && never != "":
-		return fmt.Sprintf("Not decided yet between %s and %s: open in %s, cannot be compared in %s", b, a, yet, never) + c.reasons()
+		return fmt.Sprintf("%s: %s %s, and %s cannot be compared", between, few, yet, never) + c.reasons()
 	case never != "":
-		return fmt.Sprintf("%s and %s cannot be compared in %s", b, a, never) + c.reasons()
+		return fmt.Sprintf("No decision between %s and %s (%s): %s cannot be compared", b, a, decide.Unclear, never) + c.reasons()
 	case yet != "":
-		return fmt.Sprintf("Not decided yet between %s and %s: open in %s", b, a, yet)
+		return fmt.Sprintf("%s: %s %s", between, few, yet)
 	}
-	said := fmt.Sprintf("No decision between %s and %s", b, a)
+	said := fmt.Sprintf("No decision between %s and %s (%s)", b, a, decide.Unclear)
 	if left := c.metrics(func(r decide.Row) bool { return r.Outcome == decide.Unclear }); left != "" {
 		said += ": whether " + left + " changed by more than the margin is open"
 	}

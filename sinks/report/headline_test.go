@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -49,7 +50,11 @@ func TestHeadlineIsCarriedByTheRows(t *testing.T) {
 			return func(r decide.Row) bool { return r.Outcome != v }
 		}
 		open := has(func(r decide.Row) bool { return !r.Harmless })
-		words := strings.TrimSuffix(head[strings.LastIndex(head, "(")+1:], ")")
+		found := regexp.MustCompile(`\((WORSE|BETTER|EQUIVALENT|NOT WORSE|UNDECIDED)\)`).FindAllStringSubmatch(head, -1)
+		if len(found) != 1 {
+			t.Fatalf("%q: %d outcomes", head, len(found))
+		}
+		words := found[0][1]
 		seen[words] = true
 		for word, carried := range map[string]bool{
 			"WORSE":      has(is(decide.Worse)),

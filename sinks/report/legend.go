@@ -129,7 +129,11 @@ func (r *Report) doubted(lines touched) []string {
 		}
 		lines = slices.Compact(lines)
 	}
-	if len(lines) > 0 && !said {
+	switch {
+	case len(lines) == 0:
+	case said: // the findings above end with the command
+		lines[len(lines)-1] += ", see above"
+	default:
 		lines[len(lines)-1] += ": aiperf checks " + r.Dir
 	}
 	if failures != "" {
@@ -201,7 +205,7 @@ func (s sample) need(q float64) (requests float64, ok bool) {
 
 // unsteady says what to do where more requests would not help.
 func (s sample) unsteady() string {
-	return fmt.Sprintf("a quieter machine, or look for what changes over the run: %s of %s requests rises and falls so slowly that they say as much as %.0f independent ones",
+	return fmt.Sprintf("a quieter machine, or look for what changes over the run: %s rises and falls so slowly that %s requests count as %.0f",
 		s.metric, words.Grouped(s.n), max(1, math.Floor(s.worth)))
 }
 
@@ -211,7 +215,7 @@ func (s sample) alike(q float64) string {
 	if s.worth > 0.8*s.n || decide.RequestsFor(q, s.worth, s.sent) <= decide.RequestsFor(q, s.sent, s.sent) {
 		return ""
 	}
-	return fmt.Sprintf(" (consecutive requests have similar %s: %s of them say as much as %.0f independent ones)", s.metric,
+	return fmt.Sprintf(" (so many because consecutive requests have similar %s: %s count as %.0f)", s.metric,
 		words.Grouped(s.n), max(1, math.Floor(s.worth)))
 }
 

@@ -17,7 +17,7 @@ import (
 // requests that is all of them: the line of limits says so. What cells are ranked by is
 // among them.
 func headlines(r *decide.Results) []metrics.Headline {
-	return withObjectives(r, append(fromPlugins(r), metrics.Headlines(false, func(tag, stat string) bool {
+	return withBalance(r, withObjectives(r, append(fromPlugins(r), metrics.Headlines(false, func(tag, stat string) bool {
 		less := false
 		for i := range r.Cells {
 			e, ok := r.Cells[i].Headline().Get(decide.Key{Tag: tag, Stat: stat})
@@ -27,7 +27,29 @@ func headlines(r *decide.Results) []metrics.Headline {
 			less = less || ok && e.Mean < 1
 		}
 		return less
-	})...))
+	})...)))
+}
+
+// withBalance adds the rate of requests and their mean latency, last: where a terminal has room
+// for them, rate × latency is the number of users on the screen itself.
+func withBalance(r *decide.Results, cols []metrics.Headline) []metrics.Headline {
+	for _, tag := range []string{metrics.RequestThroughput, metrics.RequestLatency} {
+		m, known := metrics.Lookup(tag)
+		there := func(h metrics.Headline) bool { return h.Tag == tag && h.Stat == "avg" }
+		measured := func(c decide.CellResult) bool {
+			_, ok := c.Headline().Get(decide.Key{Tag: tag, Stat: "avg"})
+			return ok
+		}
+		if !known || slices.ContainsFunc(cols, there) || !slices.ContainsFunc(r.Cells, measured) {
+			continue
+		}
+		name := m.Called("avg")
+		if m.Unit == "ms" {
+			name = strings.Replace(name, " ms", " mean ms", 1)
+		}
+		cols = append(cols, metrics.Headline{Metric: m, Heading: metrics.Heading{Stat: "avg"}, Name: name})
+	}
+	return cols
 }
 
 // withObjectives adds the percentiles that rank cells and that the table does not have, each

@@ -120,7 +120,7 @@ func TestWhatTheFiguresAreOf(t *testing.T) {
 		t.Error(got)
 	}
 	var b strings.Builder
-	if err := r.WriteConsole(&b); err != nil || !strings.Contains(oneSpace(b.String()), "(consecutive requests have similar TTFT: 200 of them say as much as 37 independent ones)") {
+	if err := r.WriteConsole(&b); err != nil || !strings.Contains(oneSpace(b.String()), "(so many because consecutive requests have similar TTFT: 200 count as 37)") {
 		t.Errorf("%v:\n%s", err, &b)
 	}
 	r.Steady = r.Full

@@ -354,26 +354,27 @@ func (r *Report) distribution(name string, st metrics.Stat) tableLine {
 			text = noneMark // of the few that did not fail
 		} else if math.IsNaN(v) || math.IsInf(v, 1) { // of failures: they never end
 			text = endlessMark
-		} else if r.atMost(decide.Key{Tag: st.Tag, Stat: stat}, st.Value(stat)) {
-			text = atMostMark + text
+		} else if most, known := r.atMost(decide.Key{Tag: st.Tag, Stat: stat}, st.Value(stat)); known {
+			text = atMostMark + words.Number(most/by)
 		}
 		line.values[i] = text + cmp.Or(strings.TrimSpace(r.doubtfulAt(st.Tag, stat)), " ")
 	}
 	return line
 }
 
-// atMost reports whether a percentile of the only run is the upper end of what is known of
-// it, since tokens that arrived together leave it open.
-func (r *Report) atMost(k decide.Key, v float64) bool {
+// atMost is the upper end of what is known of a percentile of the only run, where tokens that
+// arrived together leave it open; false where they do not.
+func (r *Report) atMost(k decide.Key, v float64) (most float64, open bool) {
 	if r.Results == nil || len(r.Results.Cells) != 1 || len(r.Results.Cells[0].Runs()) != 1 {
-		return false
+		return 0, false
 	}
 	for _, e := range r.Results.Cells[0].Runs()[0].Ends {
 		if e.Key == k {
-			return e.Low < 0.98*v && v >= 0.98*e.High
+			most = max(v, e.High)
+			return most, min(v, e.Low) < 0.98*most
 		}
 	}
-	return false
+	return 0, false
 }
 
 // unitOf is the one unit of a line, and how many ms it has; none where nothing has an end.
@@ -451,15 +452,10 @@ func (r *Report) throughput(s *sheet) {
 		return
 	}
 	st, ok := r.headline(metrics.OutputTokenThroughputPerUser)
-	if ok && r.folded > 0 {
+	if ok {
 		line += " · " + words.Number(st.P50) + strings.TrimSpace(r.doubtfulStat(st.Tag, "p50")) + " tok/s per user"
 	}
 	s.wrapped(words.Pad("Throughput", labelColumn), line)
-	if ok && r.folded == 0 {
-		s.part(design)
-		s.wrapped(words.Pad("Per user", labelColumn),
-			words.Number(st.P50)+strings.TrimSpace(r.doubtfulStat(st.Tag, "p50"))+" tok/s (1 ÷ median ITL)")
-	}
 	if r.Steady == nil || r.SteadyFor >= r.FullFor {
 		return
 	}

@@ -318,12 +318,12 @@ func TestBestIsSaidOnlyWhenShown(t *testing.T) {
 	}{
 		{"apart", 5, .001, tokens, "Best throughput: concurrency 8 (400 tok/s), 8.11 % [7.74, 8.48] more than concurrency 4; no higher concurrency was tested: try --concurrency 16"},
 		{"two noisy trials", 2, .1, tokens, "Best throughput: concurrency 8 has the best value (416 tok/s); 2 trials are too few to be certain"},
-		{"noisy", 5, .1, tokens, "Best throughput: not decided yet; concurrency 8 and concurrency 4 may be best (5 trials); if they differ as it seems, 65 to 455 trials show it"},
+		{"noisy", 5, .1, tokens, "Best throughput: not decided yet; concurrency 8 leads (396 tok/s), concurrency 4 may be best, too (5 trials); if they differ as it seems, 65 to 455 trials show it"},
 		{"one trial", 1, 0, tokens, "Best throughput: concurrency 8 has the best value (400 tok/s); 1 trial is too few to be certain"},
 		{"equal", 5, .001, []float64{100, 200, 400, 400.1}, "Best throughput: a tie, concurrency 8 and concurrency 4 (400 tok/s, less than 1 % apart); choose concurrency 4: no other load gives over 1 % more"},
 		{"equal, of one trial", 1, 0, []float64{100, 400, 400, 401}, "Best throughput: concurrency 8 has the best value (401 tok/s); 1 trial is too few to be certain; concurrency 2 has as much within 1 %"},
 		{"three loads equal", 3, .001, []float64{100, 400, 400.1, 400.2}, "Best throughput: a tie, concurrency 8, concurrency 2 and concurrency 4 (400 tok/s, less than 1 % apart); choose concurrency 2: no other load gives over 1 % more"},
-		{"close and noisy", 5, .05, []float64{100, 200, 400, 401}, "Best throughput: not decided yet; concurrency 8 and concurrency 4 may be best (5 trials); the first two differ by less than 1 %"},
+		{"close and noisy", 5, .05, []float64{100, 200, 400, 401}, "Best throughput: not decided yet; concurrency 8 leads (400 tok/s), concurrency 4 may be best, too (5 trials); the first two differ by less than 1 %"},
 		{"stopped", 5, .01, []float64{0, 0, 0, 400}, "Best throughput: concurrency 8 (400 tok/s), always more than concurrency 1; no higher concurrency was tested: try --concurrency 16"},
 	} {
 		p := expand(t, loads(c.trials))
@@ -506,7 +506,7 @@ func judgedShare(t *testing.T, trials int, good func(trial int) float64) (decide
 func TestUncertainPercentilesAreAskedAbout(t *testing.T) {
 	t.Parallel()
 	for worth, question := range map[float64]string{
-		150: "Best latency (TTFT p90) without gates", 30: "Best latency (TTFT p90, uncertain) without gates",
+		150: "Best latency (TTFT p90) with gates ignored", 30: "Best latency (TTFT p90, uncertain) with gates ignored",
 	} {
 		d := loads(3)
 		d.Head.Gates = []string{"time_to_first_token.p90 < 1000"}

@@ -42,12 +42,12 @@ func (b Best) Question() string {
 	case b.Limits:
 		return question + " within the " + b.Terms
 	case b.Regardless:
-		return question + " without " + b.Terms
+		return question + " with " + b.Terms + " ignored"
 	}
 	return question
 }
 
-// Brief is the answer without its reasons: "concurrency 8 (400 tok/s)", "not decided yet".
+// Brief is the answer without its reasons: "concurrency 8 (400 tok/s)", "not decided yet; …".
 func (b Best) Brief() string {
 	switch {
 	case b.Cell == nil && len(b.MayBe) == 0 && !b.Doubtful:
@@ -66,7 +66,25 @@ func (b Best) Brief() string {
 		}
 		return "in doubt"
 	}
-	return "not decided yet"
+	return b.soFar()
+}
+
+// soFar is the cell with the best value where none is shown to be best: "not decided yet;
+// concurrency 8 leads (400 tok/s)", of one kind of work among several "concurrency 8 leads so far".
+func (b Best) soFar() string {
+	const open = "not decided yet"
+	if b.Cell == nil || !slices.Contains(b.MayBe, b.Cell) {
+		return open
+	}
+	if b.Work != "" { // one of several answers
+		return nameOf(b.Cell) + " leads so far"
+	}
+	does := "leads"
+	if b.Limits && slices.ContainsFunc(b.MayBe, func(c *CellResult) bool { return c.limits() != Held }) {
+		does = "meets them"
+	}
+	value := leaders(b.Objective, []*CellResult{b.Cell})[0].text(b.Objective)
+	return fmt.Sprintf("%s; %s %s (%s)", open, nameOf(b.Cell), does, value)
 }
 
 // lead is the best cell with its value, and by how much it is ahead of the next one.
@@ -485,7 +503,8 @@ func (b *Best) undecided(order []contender, weakest contrast) string {
 	if b.Tie = equals; equals {
 		return fmt.Sprintf("a tie, %s (%s, less than %.0f %% apart)", names, order[0].text(b.Objective), 100*margin)
 	}
-	said := fmt.Sprintf("not decided yet; %s may be best (%s)", names, words.Count(weakest.N, "trial"))
+	others := some(slices.DeleteFunc(slices.Clone(b.MayBe), func(c *CellResult) bool { return c == b.Cell }))
+	said := fmt.Sprintf("%s, %s may be best, too (%s)", b.soFar(), others, words.Count(weakest.N, "trial"))
 	switch {
 	case b.Trials.Known():
 		return fmt.Sprintf("%s; if they differ as it seems, %s show it", said, b.Trials)

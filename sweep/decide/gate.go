@@ -74,7 +74,7 @@ func (g *Gate) judge(c *CellResult) GateOutcome {
 	if said, doubted := g.doubt(c); doubted {
 		if held, possible, decided := g.whatever(c); decided {
 			out.Held, out.State, out.Text = held, stateOf(held), possible
-			out.Note = said + ", which cannot change the outcome"
+			out.Note = said + ", but the outcome is the same either way"
 			return out
 		}
 	}
