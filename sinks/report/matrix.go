@@ -17,7 +17,7 @@ import (
 // requests that is all of them: the line of limits says so. What cells are ranked by is
 // among them.
 func headlines(r *decide.Results) []metrics.Headline {
-	return withBalance(r, withObjectives(r, append(fromPlugins(r), metrics.Headlines(false, func(tag, stat string) bool {
+	cols := append(fromPlugins(r), metrics.Headlines(false, func(tag, stat string) bool {
 		less := false
 		for i := range r.Cells {
 			e, ok := r.Cells[i].Headline().Get(decide.Key{Tag: tag, Stat: stat})
@@ -27,7 +27,8 @@ func headlines(r *decide.Results) []metrics.Headline {
 			less = less || ok && e.Mean < 1
 		}
 		return less
-	})...)))
+	})...)
+	return withBalance(r, withObjectives(r, cols))
 }
 
 // withBalance adds the rate of requests and their mean latency, last: where a terminal has room

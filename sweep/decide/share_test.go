@@ -134,7 +134,8 @@ func TestErrorsWhereThereWereNone(t *testing.T) {
 		}
 	}
 	fewer := failing("a", 960, 0, 0, 0, 0, 0)
-	if r, _ := errorsOf(t, fewer, failing("b", 960, 1, 4, 2, 0, 3), decide.Terms{Paired: true}); r.Outcome == decide.Worse {
+	r, _ := errorsOf(t, fewer, failing("b", 960, 1, 4, 2, 0, 3), decide.Terms{Paired: true})
+	if r.Outcome == decide.Worse {
 		t.Errorf("0.2 points, within the margin: %s", r.Outcome)
 	}
 }
