@@ -20,6 +20,7 @@ func catalogue() []command {
 		explainCommand,
 		checksCommand,
 		calibrateCommand,
+		auditCommand,
 		compareCommand,
 		diagnoseCommand,
 		watchCommand,

@@ -37,7 +37,7 @@ const (
 // rootText is rootHelp with the names of the commands that it only lists, and the
 // exit codes.
 func rootText() string {
-	const head, more, width = "  also        ", "              ", helpWidth
+	const head, more, width = "  also", "      ", helpWidth
 	text, line := "", head
 	for _, c := range catalogue() {
 		if !c.minor {

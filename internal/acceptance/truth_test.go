@@ -27,8 +27,10 @@ const (
 // export is a line of profile_export.jsonl.
 type export struct {
 	Metadata struct {
-		RequestID string `json:"x_request_id"`
-		Phase     string `json:"benchmark_phase"`
+		RequestID string  `json:"x_request_id"`
+		Phase     string  `json:"benchmark_phase"`
+		Start     float64 `json:"request_start_ns"`
+		End       float64 `json:"request_end_ns"`
 	}
 	Metrics map[string]struct{ Value any }
 	Error   *struct{ Code int }

@@ -1,0 +1,112 @@
+package audit
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"aiperf.dev/aiperf/internal/diag"
+)
+
+// Recipe is how a client is started, and how its report is read. A file of recipes/ each.
+type Recipe struct {
+	Name   string   `yaml:"name"`
+	Format string   `yaml:"format"` // of what it writes into {out}: a row of formats
+	Closed []string `yaml:"closed"` // command of a closed loop; none where it has no such load
+	Open   []string `yaml:"open"`   // of a rate
+	Ends   []int    `yaml:"ends"`   // exit codes besides 0 with which it has measured
+	Before int      `yaml:"before"` // requests that it sends ahead of all others, and does not count
+}
+
+//go:embed recipes
+var files embed.FS
+
+// Recipes are those that are built in, by name.
+func Recipes() ([]Recipe, error) {
+	list, err := files.ReadDir("recipes")
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Recipe, 0, len(list))
+	for _, f := range list {
+		b, err := files.ReadFile(path.Join("recipes", f.Name()))
+		if err != nil {
+			return nil, err
+		}
+		var r Recipe
+		d := yaml.NewDecoder(bytes.NewReader(b))
+		d.KnownFields(true)
+		if err := d.Decode(&r); err != nil {
+			return nil, fmt.Errorf("recipes/%s: %w", f.Name(), err)
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// Own is the recipe of a command line. It carries out the scenarios whose load it has a place for.
+func Own(format string, words []string) (*Recipe, error) {
+	r := &Recipe{Name: path.Base(words[0]), Format: format}
+	has := func(name string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "{"+name+"}") })
+	}
+	for _, name := range []string{"url", "out", "requests"} {
+		if !has(name) {
+			return nil, diag.New("audit: the command has no {"+name+"}", "{url} is the server's address, {out} the directory "+
+				"that it writes into, {requests} how many it sends")
+		}
+	}
+	switch {
+	case has("concurrency") && has("rate"):
+		return nil, diag.New("audit: the command has both {concurrency} and {rate}", "audit the two in commands of their own")
+	case has("concurrency"):
+		r.Closed = words
+	case has("rate"):
+		r.Open = words
+	default:
+		return nil, diag.New("audit: the command has neither {concurrency} nor {rate}",
+			"{concurrency} stands for the requests in flight, {rate} for requests a second, {law} for constant or poisson")
+	}
+	return r, nil
+}
+
+// command is the recipe's for a scenario, nil where it has none.
+func (r *Recipe) command(s *Scenario, exe, url, out string) []string {
+	words := r.Closed
+	if s.open() {
+		words = r.Open
+	}
+	fill := strings.NewReplacer("{self}", exe, "{url}", url, "{out}", out, "{model}", "demo",
+		"{concurrency}", strconv.Itoa(s.Closed), "{rate}", strconv.FormatFloat(s.Rate, 'f', -1, 64), "{law}", s.Law,
+		"{requests}", strconv.Itoa(s.Requests), "{warmup}", strconv.Itoa(s.Warmup),
+		"{isl}", strconv.Itoa(s.ISL), "{osl}", strconv.Itoa(s.OSL))
+	var filled []string
+	for _, w := range words {
+		filled = append(filled, fill.Replace(w))
+	}
+	return filled
+}
+
+// warmup is how many of the first requests that the server saw are not to be measured.
+func (r *Recipe) warmup(s *Scenario) int {
+	words := r.Closed
+	if s.open() {
+		words = r.Open
+	}
+	if !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "{warmup}") }) {
+		return r.Before // it was not asked for any
+	}
+	return r.Before + s.Warmup
+}
+
+// ended says whether a client that ended with a code has measured.
+func (r *Recipe) ended(state *os.ProcessState) bool {
+	return state != nil && (state.Success() || slices.Contains(r.Ends, state.ExitCode()))
+}
