@@ -22,6 +22,7 @@ import (
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/report/page"
+	"aiperf.dev/aiperf/sinks/results"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 	"aiperf.dev/aiperf/sweep/source"
@@ -49,6 +50,9 @@ func (r *runner) finish() error {
 	in := r.tables()
 	info, err := sinks.WriteTables(r.dir.Path, in)
 	if err != nil {
+		return err
+	}
+	if err := r.writeReceipts(); err != nil {
 		return err
 	}
 	res.limit = diagnose.Of(diagnose.PlanCells(r.plan), diagnose.Rows(in.Metrics, in.Checks)).Headline()
@@ -84,6 +88,19 @@ func (r *runner) finish() error {
 		return err
 	}
 	return r.removeJournals()
+}
+
+// writeReceipts says what each run delivered, by the tables.
+func (r *runner) writeReceipts() error {
+	d, err := results.MakeReceipts(r.dir.Path)
+	if err != nil {
+		return err
+	}
+	b, err := d.Bytes()
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(r.dir.Path, resultdir.ReceiptName), b)
 }
 
 // MarkByPlan hands what findings over the plan touch on to its runs, where findings of

@@ -21,6 +21,7 @@ import (
 	"aiperf.dev/aiperf/loadgen/dataset/exam"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/render"
+	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
@@ -50,6 +51,7 @@ func (r *runner) describe(m *measured, attempt int) *RunReport {
 		Dataset: m.Set.Digest(), DataNotes: m.Set.Notes(), Tokenizer: m.Tokenizer.Name(),
 		Stamps: m.Transport.Stamps, Cancelled: m.Cancelled,
 	}
+	r.describeData(m, rep)
 	rep.talks = m.Set.Trees() || m.Set.Turns() > m.Set.Len()
 	if slices.ContainsFunc(m.Benchmark.Datasets, func(d schema.Dataset) bool {
 		return d.SystemPrompt != "" ||
@@ -90,6 +92,22 @@ func (r *runner) describe(m *measured, attempt int) *RunReport {
 	}
 	rep.Warnings = append(rep.Warnings, transportDoubts(&m.Benchmark.Endpoint, m.Transport.Stamps)...)
 	return rep
+}
+
+// describeData fills in what a receipt tells of the data. Runs mostly share one set.
+func (r *runner) describeData(m *measured, rep *RunReport) {
+	if r.hits == nil {
+		r.hits = map[string]float64{}
+	}
+	hit, known := r.hits[rep.Dataset]
+	if !known {
+		hit = m.Set.PrefixHit()
+		r.hits[rep.Dataset] = hit
+	}
+	rep.PrefixHit = metrics.OrNil(hit)
+	if m.Tokenizer.Name() != tokenizer.Server { // that would be asked over the network
+		rep.Fingerprint = tokenizer.Fingerprint(m.Tokenizer)
+	}
 }
 
 // answersVary says that a benchmark's answers are drawn anew in each run, "" where they are

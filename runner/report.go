@@ -33,15 +33,19 @@ type RunReport struct {
 	Workers []onerun.Sender `json:"workers,omitempty"`
 	Dataset string          `json:"dataset_sha256"`
 	// where its data came from, what was reached of what was asked for
-	DataNotes []string          `json:"dataset_notes,omitempty"`
-	Fidelity  *FidelityReport   `json:"replay_fidelity,omitempty"` // of recorded load
-	Swaps     grade.Swaps       `json:"swapped_answers,omitzero"`  // to questions with known answers
-	Tokenizer string            `json:"tokenizer"`
-	Stamps    string            `json:"stamps"` // kernel, application
-	Findings  []verdict.Finding `json:"findings"`
-	Verdict   verdict.Verdict   `json:"verdict"`
-	Warnings  []string          `json:"warnings,omitempty"`
-	Bounds    []verdict.Bound   `json:"bounds,omitempty"` // percentiles that are only bounded
+	DataNotes []string        `json:"dataset_notes,omitempty"`
+	Fidelity  *FidelityReport `json:"replay_fidelity,omitempty"` // of recorded load
+	Swaps     grade.Swaps     `json:"swapped_answers,omitzero"`  // to questions with known answers
+	// share of the input that a prefix cache which forgets nothing would know, each
+	// conversation of the data played once
+	PrefixHit   *float64          `json:"prefix_hit_rate,omitempty"`
+	Tokenizer   string            `json:"tokenizer"`
+	Fingerprint string            `json:"tokenizer_sha256,omitempty"` // tokenizer.Fingerprint; of one that can be asked here
+	Stamps      string            `json:"stamps"`                     // kernel, application
+	Findings    []verdict.Finding `json:"findings"`
+	Verdict     verdict.Verdict   `json:"verdict"`
+	Warnings    []string          `json:"warnings,omitempty"`
+	Bounds      []verdict.Bound   `json:"bounds,omitempty"` // percentiles that are only bounded
 	// percentiles between two bounds, because requests were cut off
 	Censored []CensoredBound `json:"censored,omitempty"`
 	Lateness *float64        `json:"dispatch_lateness_p99_ms,omitempty"`

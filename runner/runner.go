@@ -126,6 +126,7 @@ type runner struct {
 	flips    flips
 	hide     *secret.Masker     // of all cells
 	headroom map[string]float64 // by cell: capacity ÷ planned, where that was tried
+	hits     map[string]float64 // share of the input that a prefix cache would know, by digest of the data
 	// neverIdle says that a search waited in vain for the server to have nothing to do.
 	neverIdle bool
 	moved     movedFiles

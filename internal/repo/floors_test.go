@@ -128,7 +128,8 @@ sinks/report/forecast: internal/record internal/words loadgen loadgen/mode schem
 sinks/report/live: sinks/report/forecast internal/metrics internal/record internal/stats internal/words loadgen internal/validity internal/resultdir
 sinks/report/page: internal/diag internal/metrics internal/record internal/secret internal/words sinks sinks/report sweep/decide sinks/report/chart sinks/report/chart/draw internal/validity internal/resultdir sinks/results sinks/importer
 sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/dataset/format loadgen/dataset/trace loadgen/endpoint loadgen/tokenizer schema sinks/results sweep sweep/decide sweep/search sweep/search/planner sweep/source
-sinks/results: internal/diag internal/metrics internal/telemetry internal/words sinks/aiperf schema sinks sweep sweep/decide internal/validity internal/resultdir sinks/importer
+sinks/receipt: internal/metrics internal/resultdir schema
+sinks/results: internal/diag internal/metrics internal/record internal/stats sinks/receipt internal/telemetry internal/words sinks/aiperf schema sinks sweep sweep/decide internal/validity internal/resultdir sinks/importer
 sinks: schema sweep sweep/decide internal/atomicfile internal/decimal internal/heap internal/metrics internal/record internal/resultdir internal/secret internal/stats internal/words internal/metrics
 sweep/decide: schema schema/fields sweep internal/diag internal/grade internal/metrics internal/record internal/stats internal/telemetry internal/validity internal/words
 sweep/quick: internal/metrics schema sweep/decide sweep/search

@@ -106,7 +106,7 @@ func kindOf(rel string) string {
 		return "records"
 	case rel == ViewName, strings.HasPrefix(rel, PlotsDir+"/"):
 		return ViewKind
-	case base == MarkdownName, rel == AnswerName:
+	case base == MarkdownName, rel == AnswerName, rel == ReceiptName:
 		return "report"
 	}
 	return "aiperf"

@@ -20,6 +20,7 @@ const (
 	MarkdownName = "summary.md"
 	AnswerName   = "summary.json" // the same for programs
 	AsideName    = "incomplete"   // folder of what unfinished attempts left
+	ReceiptName  = "receipt.json" // what each run delivered
 )
 
 // SourceEndings are those of a file that holds an experiment.

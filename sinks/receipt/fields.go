@@ -242,3 +242,19 @@ func fieldNamed(name string, kind Kind) *Field {
 }
 
 func joined(texts []string) string { return strings.Join(texts, ", ") }
+
+// Limits are the classes of the field's differences in words: "material from 3 %, fatal from 10 %".
+func (f Field) Limits() string {
+	if f.material == 0 {
+		return f.Class.String()
+	}
+	unit := " %"
+	if f.absolute {
+		unit = " points"
+	}
+	said := fmt.Sprintf("%s from %g%s", f.Class, 100*f.material, unit)
+	if f.fatal > 0 {
+		said += fmt.Sprintf(", fatal from %g%s", 100*f.fatal, unit)
+	}
+	return said
+}

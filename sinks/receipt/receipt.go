@@ -109,11 +109,8 @@ func (r *Receipt) MarshalJSON() ([]byte, error) {
 		}
 		doc[askedKey] = asked
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(doc) // maps in the order of their keys
-	return bytes.TrimSpace(b.Bytes()), err
+	b, err := plain(doc, "") // maps in the order of their keys
+	return bytes.TrimSpace(b), err
 }
 
 // UnmarshalJSON reads a receipt. Fields that this program does not know, those of a newer

@@ -145,6 +145,40 @@ func TestChanceIsNoDifference(t *testing.T) {
 	}
 }
 
+// A document holds against its hash, with fields that a newer program writes; and against
+// what is made again.
+func TestDocument(t *testing.T) {
+	t.Parallel()
+	of := func(ok float64) *receipt.Document {
+		r := full()
+		r.Text("server.name", "a <b> & c")
+		r.Number("requests.ok", ok)
+		return receipt.NewDocument([]receipt.Run{{Run: "a-t0", Cell: "base", Receipt: r}})
+	}
+	b, err := of(100).Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := receipt.Parse(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why := d.Follows(of(100)); why != "" {
+		t.Error(why)
+	}
+	if why := d.Follows(of(99)); why != "run a-t0: requests.ok is 100, and by the tables 99" {
+		t.Error(why)
+	}
+	for _, bad := range []string{
+		strings.Replace(string(b), `"requests.ok": 100`, `"requests.ok": 101`, 1),
+		strings.Replace(string(b), "receipt/1", "receipt/2", 1), string(b[:len(b)/2]), "{}",
+	} {
+		if _, err := receipt.Parse([]byte(bad)); err == nil {
+			t.Errorf("read: %.60s", bad)
+		}
+	}
+}
+
 func TestPool(t *testing.T) {
 	t.Parallel()
 	a, b := full(), full()

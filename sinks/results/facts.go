@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sinks/receipt"
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
@@ -20,14 +22,14 @@ var alike = []string{"endpoint.type", "endpoint.streaming", "tokenizer.name", "d
 var cosmetic = []string{"dir", "path", "file"}
 
 // facts lists the leaves of those parts: "datasets.0.prompts.isl.value" is "512".
-func facts(body json.RawMessage) []decide.Fact {
+func facts(body json.RawMessage) []receipt.Fact {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	var tree any
 	if err := d.Decode(&tree); err != nil {
 		return nil
 	}
-	var out []decide.Fact
+	var out []receipt.Fact
 	for _, path := range alike {
 		node, ok := tree, true
 		for _, part := range strings.Split(path, ".") {
@@ -44,7 +46,7 @@ func facts(body json.RawMessage) []decide.Fact {
 	return out
 }
 
-func leaves(out []decide.Fact, path string, node any) []decide.Fact {
+func leaves(out []receipt.Fact, path string, node any) []receipt.Fact {
 	switch v := node.(type) {
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
@@ -59,8 +61,16 @@ func leaves(out []decide.Fact, path string, node any) []decide.Fact {
 		}
 		return out
 	}
-	return append(out, decide.Fact{Name: path, Value: fmt.Sprint(node)})
+	value := fmt.Sprint(node)
+	if len(value) > longestFact {
+		value = fmt.Sprintf("sha256 %x", sha256.Sum256([]byte(value)))
+	}
+	return append(out, receipt.Fact{Name: path, Value: value})
 }
+
+// longestFact bounds a setting that is kept as it is, in bytes; of a longer one, such as an
+// inline prompt, its digest stands.
+const longestFact = 200
 
 // phasesOf are the phases of a body, as far as their mode needs.
 func phasesOf(body json.RawMessage) []schema.Phase {
@@ -71,4 +81,12 @@ func phasesOf(body json.RawMessage) []schema.Phase {
 		return nil
 	}
 	return b.Phases
+}
+
+// alikeOf are facts as a comparison takes them.
+func alikeOf(body json.RawMessage) (out []decide.Fact) {
+	for _, f := range facts(body) {
+		out = append(out, decide.Fact(f))
+	}
+	return out
 }

@@ -50,7 +50,7 @@ func foreignCell(run *importer.Run) decide.ArmCell {
 	if run.Config != nil {
 		phases := phasesOf(run.Config)
 		return decide.ArmCell{
-			Label: run.Label, Alike: facts(run.Config), Closed: sweep.Closed(phases),
+			Label: run.Label, Alike: alikeOf(run.Config), Closed: sweep.Closed(phases),
 			Judged: sweep.Percentile(sweep.Planned(phases)),
 		}
 	}

@@ -36,7 +36,7 @@ func readOurs(dir string) (*System, error) {
 	labels := labelsOf(lock.Cells)
 	for i, c := range lock.Cells {
 		s.Cells = append(s.Cells, decide.ArmCell{
-			Label: labels[i], Alike: facts(c.Benchmark),
+			Label: labels[i], Alike: alikeOf(c.Benchmark),
 			Closed: sweep.Closed(phasesOf(c.Benchmark)),
 			Judged: sweep.Percentile(sweep.Planned(phasesOf(c.Benchmark))),
 		})

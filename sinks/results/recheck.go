@@ -1,7 +1,9 @@
 package results
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -10,6 +12,7 @@ import (
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/aiperf"
 	"aiperf.dev/aiperf/sinks/importer"
+	"aiperf.dev/aiperf/sinks/receipt"
 )
 
 // Recheck holds a finished directory, ours or AIPerf's, against itself: no file
@@ -59,7 +62,7 @@ func Recheck(dir string) (said string, bad []string, err error) {
 			return "", bad, err
 		}
 		checked, recomputed = checked+inTables, max(recomputed, of)
-		bad = append(bad, wrong...)
+		bad = append(append(bad, wrong...), wrongReceipts(dir)...)
 	}
 	said = fmt.Sprintf("%s recomputed from the records of %s", words.Count(checked, "value"),
 		words.Count(recomputed, "run"))
@@ -101,6 +104,26 @@ func recheckImported(dir string) (said string, bad []string, err error) {
 		bad = append(bad, dir+": "+w)
 	}
 	return said, bad, nil
+}
+
+// wrongReceipts is a line for a receipt.json that does not follow from the tables. An older
+// directory has none.
+func wrongReceipts(dir string) []string {
+	had, err := receipt.Read(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return []string{err.Error()}
+	}
+	made, err := MakeReceipts(dir)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if why := had.Follows(made); why != "" {
+		return []string{filepath.Join(dir, resultdir.ReceiptName) + ": " + why}
+	}
+	return nil
 }
 
 // doneOf is how far a plan is; of one that makes up its runs total is 0.
