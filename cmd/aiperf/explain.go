@@ -16,6 +16,7 @@ import (
 	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/sinks/importer"
 )
 
 var explainCommand = command{
@@ -28,13 +29,18 @@ word means; aiperf help WORD looks in all of them.
   aiperf explain sweep.cue phases endpoint.timeout
   aiperf explain results/latest            what was measured, flags included
   aiperf explain metric ttft
+  aiperf explain metric ttft --in vllm     what another client means by it
   aiperf explain metric plugins/slowness   the metrics of a plug-in
   aiperf explain check littles_law
   aiperf explain setting request-rate
 
 The origin is a place in a file, a flag, the environment, or the reason for a
 default; on a narrow terminal it is on the next line. Secrets are masked.`,
-	flags: []argv.Switch{setFlag, exprFlag, tagFlag, pkgFlag, modFlag, lenient}, settings: true,
+	flags: []argv.Switch{
+		setFlag, exprFlag, tagFlag, pkgFlag, modFlag, lenient,
+		{Name: "in", Arg: "TOOL", Words: importer.Tools(), Doc: "with metric: as this benchmark client defines it"},
+	},
+	settings: true,
 	words: func(before []string) []string {
 		if len(before) == 0 {
 			return nil // an experiment's file, most of the time
@@ -50,7 +56,13 @@ default; on a narrow terminal it is on the next line. Secrets are masked.`,
 				"aiperf explain FILE [PATH…], or aiperf help WORD")
 		}
 		if kind, ok := glossary.Find(p.Words[0]); ok {
+			if tool := p.Get("in"); tool != "" {
+				return a.explainIn(kind, p.Words[1:], tool)
+			}
 			return a.explainWords(kind, p.Words[1:])
+		}
+		if p.Has("in") {
+			return diag.New("--in: goes with a metric", "aiperf explain metric ttft --in "+p.Get("in"))
 		}
 		if dir := p.Words[0]; isDir(dir) && holdsResults(dir) {
 			return a.explainResult(dir, p)
@@ -125,6 +137,27 @@ func (a *app) explainWords(kind glossary.Kind, names []string) error {
 		}
 		for _, l := range entry {
 			printTwo(a.Out, l.Label, l.Text)
+		}
+	}
+	return nil
+}
+
+// explainIn prints what another client means by each of names, which may be its own or
+// ours; all of its metrics where none is named.
+func (a *app) explainIn(kind glossary.Kind, names []string, tool string) error {
+	if kind.Name != "metric" {
+		return diag.New("--in: goes with a metric", "aiperf explain metric ttft --in "+tool)
+	}
+	rows, err := importer.Explain(tool, names)
+	if err != nil {
+		return err
+	}
+	for i, d := range rows {
+		if i > 0 {
+			fmt.Fprintln(a.Out)
+		}
+		for _, l := range d.Lines() {
+			printTwo(a.Out, l[0], l[1])
 		}
 	}
 	return nil

@@ -171,7 +171,7 @@ func (r *Run) addFields(tag string, fields map[string]json.RawMessage) {
 		if name == "avg" && len(fields) <= 2 && !distribution {
 			stat = ""
 		}
-		r.Figures = append(r.Figures, Figure{tag + "." + name, metric, stat, v})
+		r.Figures = append(r.Figures, Figure{Key: tag + "." + name, Metric: metric, Stat: stat, Value: v})
 	}
 }
 
@@ -239,7 +239,9 @@ func (r *Run) readBlocks(in io.Reader, tag func(header string) string) error {
 			if stat == "Value" {
 				stat = ""
 			}
-			r.Figures = append(r.Figures, Figure{row[0] + "." + columns[i], tag(row[0]), stat, v})
+			r.Figures = append(r.Figures, Figure{
+				Key: row[0] + "." + columns[i], Metric: tag(row[0]), Stat: stat, Value: v,
+			})
 		}
 	}
 }
@@ -367,8 +369,8 @@ func summarise(full string) (*Run, error) {
 		run.Figures = append(run.Figures, describe(tag, values[tag])...)
 	}
 	run.Figures = append(run.Figures,
-		Figure{metrics.RequestCount, metrics.RequestCount, "", float64(run.OK)},
-		Figure{metrics.ErrorRequestCount, metrics.ErrorRequestCount, "", float64(run.Failed)})
+		Figure{Key: metrics.RequestCount, Metric: metrics.RequestCount, Value: float64(run.OK)},
+		Figure{Key: metrics.ErrorRequestCount, Metric: metrics.ErrorRequestCount, Value: float64(run.Failed)})
 	if run.OK == 0 {
 		run.Err = "no request succeeded"
 	}
@@ -386,14 +388,14 @@ func describe(metric string, values []float64) []Figure {
 		variance += (v - mean) * (v - mean) / float64(len(values))
 	}
 	out := []Figure{
-		{"", metric, "avg", mean},
-		{"", metric, "min", values[0]},
-		{"", metric, "max", values[len(values)-1]},
-		{"", metric, "std", math.Sqrt(variance)},
-		{"", metric, "count", float64(len(values))},
+		{Metric: metric, Stat: "avg", Value: mean},
+		{Metric: metric, Stat: "min", Value: values[0]},
+		{Metric: metric, Stat: "max", Value: values[len(values)-1]},
+		{Metric: metric, Stat: "std", Value: math.Sqrt(variance)},
+		{Metric: metric, Stat: "count", Value: float64(len(values))},
 	}
 	for _, p := range []float64{1, 5, 10, 25, 50, 75, 90, 95, 99} {
-		out = append(out, Figure{"", metric, fmt.Sprintf("p%g", p), stats.Quantile(values, p/100)})
+		out = append(out, Figure{Metric: metric, Stat: fmt.Sprintf("p%g", p), Value: stats.Quantile(values, p/100)})
 	}
 	for i := range out {
 		out[i].Key = metric + "." + out[i].Stat

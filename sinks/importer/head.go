@@ -14,6 +14,7 @@ const headBytes = 64 << 10
 
 // head is how a file begins: the names of its members, with what short strings they hold.
 type head struct {
+	text  string            // of what is not JSON
 	first string            // line, without its end
 	json  bool              // begins as a JSON object
 	names map[string]string // "a", "a.b", "a.b.c" → the string there, "" for anything else
@@ -52,11 +53,13 @@ func headOf(b []byte) *head {
 	h.first = strings.TrimSuffix(string(line), "\r")
 	if text := bytes.TrimLeft(b, " \t\r\n"); len(text) > 0 && (text[0] == '{' || text[0] == '[') {
 		h.json = true
-		d := json.NewDecoder(bytes.NewReader(b))
+		d := json.NewDecoder(fromPython(bytes.NewReader(b)))
 		d.UseNumber()
 		if !h.walk(d, "", 0) && len(b) < headBytes {
 			h.bad = torn(b)
 		}
+	} else {
+		h.text = string(b)
 	}
 	return h
 }
@@ -108,7 +111,7 @@ func (h *head) walk(d *json.Decoder, at string, depth int) bool {
 
 // torn says where bytes stop being JSON; nil where they do not.
 func torn(b []byte) error {
-	d := json.NewDecoder(bytes.NewReader(b))
+	d := json.NewDecoder(fromPython(bytes.NewReader(b)))
 	for {
 		var v json.RawMessage
 		if err := d.Decode(&v); errors.Is(err, io.EOF) {

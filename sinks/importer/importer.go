@@ -54,8 +54,9 @@ type Run struct {
 	// Each calls take with the measured requests of the run, in the order of the file; nil
 	// where single requests were not kept: then nothing can be recomputed, and there is no
 	// distribution to draw.
-	Each func(take func(*Request) error) error
-	tool string
+	Each    func(take func(*Request) error) error
+	tool    string
+	stepped bool // percentiles are values that occurred
 }
 
 // Sent is how many requests ended, well or not.
@@ -71,6 +72,7 @@ type Figure struct {
 	Metric string  // the tool's metric: "ttft"
 	Stat   string  // avg, min, max, std, p50, p99, count; "" for the value of a whole run
 	Value  float64 // as the file has it
+	Scale  float64 // what the file's unit is worth in that of the definitions; 0 is 1
 }
 
 // Request is one request. Moments are in ns of any one clock, latencies in ms; NaN is

@@ -239,7 +239,12 @@ func FuzzOpen(f *testing.F) {
 	for _, path := range []string{
 		"vllm-0.32.0/completions_rate.json", "vllm-0.32.0/completions_summary.json",
 		"aiperf-0.13.0/profile_export_aiperf.json", "aiperf-0.13.0/profile_export_aiperf.csv",
-		"aiperf-0.13.0/profile_export.jsonl",
+		"aiperf-0.13.0/profile_export.jsonl", "sglang/three.jsonl", "guidellm-0.8.1/guidellm.json",
+		"genai-perf-0.0.16/profile_export_genai_perf.json", "genai-perf-0.0.16/profile_export_genai_perf.csv",
+		"genai-perf-stamps/profile_export.json", "llm-d-0.2.1/report.yaml", "endpoints/result_summary.json",
+		"inference-perf-0.7.0/stage_0_lifecycle_metrics.json",
+		"inference-perf-0.7.0/per_request_lifecycle_metrics.json",
+		"genai-bench-0.0.5/D16_8_text-to-text_num_concurrency_2_time_1s.json",
 	} {
 		b, err := os.ReadFile(filepath.Join("testdata", path))
 		if err != nil {

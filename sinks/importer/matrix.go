@@ -8,6 +8,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/metrics"
+	says "aiperf.dev/aiperf/internal/words"
 )
 
 // Relation says how a tool's metric relates to the metric of ours that is nearest to it.
@@ -124,13 +128,78 @@ func part(parts []string, i int) int {
 	return n
 }
 
-// Defined are the rows of a tool, which may be named as its format is, or as people call
-// it; nil for none.
-func Defined(tool string) (out []Definition) {
+// Tools are the keys of the tools, as Explain takes them.
+func Tools() (out []string) {
+	for _, f := range Formats() {
+		out = append(out, f.Tool)
+	}
+	return out
+}
+
+// Explain are the rows of a tool that are about one of names: its own, or ours, or a short
+// form of that. All of its rows where none is named.
+func Explain(tool string, names []string) (out []Definition, err error) {
+	var own []string
 	for _, d := range Matrix() {
-		if d.Tool == tool {
+		if d.Tool != tool {
+			continue
+		}
+		own = append(own, d.Metric)
+		if len(names) == 0 {
 			out = append(out, d)
 		}
 	}
-	return out
+	if len(own) == 0 {
+		return nil, diag.New(fmt.Sprintf("--in: no client %q is known", says.Clip(tool, 80)),
+			"known are "+strings.Join(Tools(), ", "))
+	}
+	for _, name := range names {
+		before := len(out)
+		for _, d := range Matrix() {
+			if d.Tool == tool && (d.Metric == name || d.is(name)) {
+				out = append(out, d)
+			}
+		}
+		if len(out) == before && slices.Contains(own, "*") {
+			if d, ok := Define(tool, "", canonical(name), nil); ok {
+				d.Metric = canonical(name)
+				out = append(out, d)
+			}
+		}
+		if len(out) == before {
+			return nil, diag.New(fmt.Sprintf("%s has no metric %q", tool, says.Clip(name, 80)),
+				"it has "+strings.Join(slices.Compact(own), ", "))
+		}
+	}
+	return out, nil
+}
+
+// is reports whether the row relates to a metric of ours.
+func (d *Definition) is(name string) bool { return d.Ours != "*" && d.Ours == canonical(name) }
+
+// canonical is the tag of a metric of ours by its short form, or name.
+func canonical(name string) string {
+	for _, tag := range metrics.Tags() {
+		if m, _ := metrics.Lookup(tag); m.Tag == name || slices.Contains(m.Spoken, strings.ToLower(name)) {
+			return tag
+		}
+	}
+	return name
+}
+
+// Lines say the row in words, each with its label.
+func (d *Definition) Lines() [][2]string {
+	when := "all versions"
+	if d.Since != "" {
+		when = "from " + d.Since
+	}
+	if name, value, ok := strings.Cut(d.When, "="); ok {
+		when += ", where " + name + " is " + value
+	}
+	out := [][2]string{{d.Tool, d.Metric + " (" + when + ")"}, {"means", d.Theirs}}
+	ours := "no metric here"
+	if d.Ours != "-" {
+		ours = d.Ours + ": " + string(d.Relation)
+	}
+	return append(out, [2]string{"here", ours}, [2]string{"relation", d.Relates})
 }

@@ -21,6 +21,9 @@ type Format struct {
 	Name string // what people call it
 	// knows reports whether a file is the tool's, by how it begins.
 	knows func(h *head) bool
+	// stepped tells that its percentiles are values that occurred: they are not worked out
+	// again, since tools differ in which value they take.
+	stepped bool
 	// read adds the runs of the files that knows took, in the order of their names.
 	read func(files []found, res *Result) error
 }
@@ -35,8 +38,15 @@ type found struct {
 // Formats are all of them. A file is read by the first that knows it.
 func Formats() []Format {
 	return []Format{
-		{"aiperf", "AIPerf", knowsAIPerf, readAIPerf},
-		{"vllm", "vLLM bench serve", knowsVLLM, each(readVLLM)},
+		{Tool: "aiperf", Name: "AIPerf", knows: knowsAIPerf, read: readAIPerf},
+		{Tool: "vllm", Name: "vLLM bench serve", knows: knowsVLLM, read: each(readVLLM)},
+		{Tool: "sglang", Name: "SGLang bench_serving", knows: knowsSGLang, read: each(readSGLang)},
+		{Tool: "guidellm", Name: "guidellm", knows: knowsGuideLLM, stepped: true, read: each(readGuideLLM)},
+		{Tool: "genai-perf", Name: "GenAI-Perf", knows: knowsGenAIPerf, read: readGenAIPerf},
+		{Tool: "inference-perf", Name: "inference-perf", knows: knowsInferencePerf, read: readInferencePerf},
+		{Tool: "llm-d", Name: "llm-d benchmark report", knows: knowsLLMD, read: each(readLLMD)},
+		{Tool: "endpoints", Name: "mlcommons endpoints", knows: knowsEndpoints, read: each(readEndpoints)},
+		{Tool: "genai-bench", Name: "genai-bench", knows: knowsGenAIBench, read: each(readGenAIBench)},
 	}
 }
 
@@ -166,6 +176,9 @@ func look(path, tool string) (Format, []found, error) {
 			there = append(there, i)
 		}
 	}
+	if len(there) == 2 { // a report that was made of the files beside it
+		there = slices.DeleteFunc(there, func(i int) bool { return formats[i].Tool == "llm-d" })
+	}
 	switch {
 	case len(there) == 0 && bad != nil:
 		return Format{}, nil, bad
@@ -246,6 +259,7 @@ func (f *Format) open(path string, files []found) (*Result, error) {
 		if res.Version == "" {
 			res.Version = res.Runs[i].Version
 		}
+		res.Runs[i].stepped = f.stepped
 		res.Runs[i].relate(f.Tool, cmp.Or(res.Runs[i].Version, res.Version))
 	}
 	return res, nil

@@ -3,6 +3,7 @@ package importer
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
 )
@@ -50,6 +51,9 @@ func (r *Run) recompute() (checked int, bad []string, err error) {
 	}
 	for _, tag := range sortedKeys(values) {
 		for _, f := range describe(tag, values[tag]) {
+			if r.stepped && strings.HasPrefix(f.Stat, "p") {
+				continue
+			}
 			for i := range r.Stats {
 				want := r.Stats[i].Value(f.Stat)
 				if r.Stats[i].Tag != tag || f.Stat == "count" || math.IsNaN(want) {

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -27,15 +28,19 @@ func (r *Run) relate(tool, version string) {
 			st.Scalar = true
 			r.Stats = append(r.Stats, st)
 		}
+		value := f.Value * d.Factor * cmp.Or(f.Scale, 1)
+		if !m.Distribution() && f.Stat != "" && f.Stat != "avg" {
+			continue // of a rate over time: the rate of the run is its mean
+		}
 		switch st := &r.Stats[i]; f.Stat {
 		case "":
-			st.Avg = f.Value * d.Factor
+			st.Avg = value
 		case "count":
 			st.Scalar = false
 			count[d.Ours] = f.Value
 		default:
 			st.Scalar = st.Scalar && f.Stat == "avg"
-			st.Put(f.Stat, f.Value*d.Factor)
+			st.Put(f.Stat, value)
 		}
 	}
 	r.Stats = slices.DeleteFunc(r.Stats, func(s metrics.Stat) bool { return math.IsNaN(s.Avg) && math.IsNaN(s.P50) })

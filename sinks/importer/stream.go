@@ -23,7 +23,7 @@ func eachObject(path string, visit func(n int, d *json.Decoder) error) error {
 		return err
 	}
 	defer f.Close()
-	d := json.NewDecoder(f)
+	d := json.NewDecoder(fromPython(f))
 	for n := 0; ; n++ {
 		t, err := d.Token()
 		switch {

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // baseLabel is that of a cell whose files do not tell it apart.
@@ -62,6 +64,26 @@ func (r *Run) load(concurrency, rate, burstiness any) {
 	r.Label = cmp.Or(strings.Join(label, "__"), baseLabel)
 }
 
+// failsWithout says that a run without a success counts for nothing.
+func (r *Run) failsWithout() {
+	if r.OK == 0 {
+		r.Err = "no request succeeded"
+	}
+}
+
+// chatOrCompletions is the endpoint type of a path.
+func chatOrCompletions(path string) string {
+	switch {
+	case strings.Contains(path, "chat"):
+		return "chat"
+	case strings.Contains(path, "completions"):
+		return "completions"
+	}
+	return ""
+}
+
+func secondsSince1970(s float64) time.Time { return time.Unix(0, int64(s*1e9)) }
+
 // number64 is a number as settings are written: 4, 0.5; "" for none.
 func number64(v any) string {
 	f := asFloat(v)
@@ -76,6 +98,10 @@ func asFloat(v any) float64 {
 	switch x := v.(type) {
 	case float64:
 		return x
+	case json.Number:
+		if f, err := x.Float64(); err == nil {
+			return f
+		}
 	case string:
 		if f, err := strconv.ParseFloat(x, 64); err == nil {
 			return f

@@ -22,7 +22,10 @@ var columnsOfRequests = []string{
 	"input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times", "queue_times", "generated_texts", "errors",
 }
 
-func readVLLM(path string, res *Result) error {
+func readVLLM(path string, res *Result) error { return readLists(path, res) }
+
+// readLists reads the form that vLLM's and SGLang's clients share.
+func readLists(path string, res *Result) error {
 	return eachObject(path, func(n int, d *json.Decoder) error {
 		run := Run{Label: baseLabel, Closed: true}
 		columns, values := map[string]bool{}, map[string]any{}
@@ -45,7 +48,7 @@ func readVLLM(path string, res *Result) error {
 		for _, key := range sortedKeys(values) {
 			if v, ok := values[key].(float64); ok {
 				metric, stat := vllmFigure(key)
-				run.Figures = append(run.Figures, Figure{key, metric, stat, v})
+				run.Figures = append(run.Figures, Figure{Key: key, Metric: metric, Stat: stat, Value: v})
 			}
 		}
 		run.Model = words(values["model_id"])
