@@ -250,7 +250,9 @@ func (c command) below(words []string) (sub *command, rest []string, err error) 
 		if len(words) > 0 && words[0] == name {
 			return &c.subs[i], words[1:], nil
 		}
-		names = append(names, name)
+		if !c.subs[i].hidden {
+			names = append(names, name)
+		}
 	}
 	if c.words != nil {
 		return nil, nil, nil // words of its own beside them

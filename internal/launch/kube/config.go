@@ -128,7 +128,11 @@ func readConfig(name string) (*kubeconfig, error) {
 		err = yaml.Unmarshal(text, &c)
 	}
 	if err != nil {
-		return nil, &diag.Error{Message: "kubeconfig " + name + ": " + err.Error(), Cause: err}
+		what := err
+		if at := (*fs.PathError)(nil); errors.As(err, &at) { // the name is said already
+			what = at.Err
+		}
+		return nil, &diag.Error{Message: "kubeconfig " + name + ": " + what.Error(), Cause: err}
 	}
 	beside := func(path *string) {
 		if *path != "" && !filepath.IsAbs(*path) {
