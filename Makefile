@@ -67,7 +67,7 @@ bench:
 # over TIMES times as many plans as the tests simulate (10 take seven minutes of a
 # core), SEARCHES whole searches of each server (200 take three minutes of a core each, and two
 # more beside AIPerf's planners), PLANS servers of each kind whose limit is looked for, and
-# shown by an experiment, WAYS drawn experiments that are
+# shown by an experiment, a thousand workers, WAYS drawn experiments that are
 # carried out in all ways (100 take four minutes), and how often the quick start is VALID
 # on this machine.
 TIMES := 10
@@ -78,6 +78,7 @@ sim:
 	go test -v -timeout 10h ./internal/sim -times $(TIMES) -searches $(SEARCHES) -ways $(WAYS)
 	go test -v -timeout 10h ./sweep/search -run TestCoverage -searches $(SEARCHES)
 	go test -v -timeout 10h ./internal/diagnose -run TestDrawnServers -plans $(PLANS)
+	go test -v ./runner/cluster -run TestACrowd -crowd 1000
 	go test -v -timeout 10h ./internal/diagnose/prove -run TestDrawnServers -plans $(PLANS)
 	internal/sim/quickstart.sh 20
 

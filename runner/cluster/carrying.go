@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -170,7 +171,8 @@ func (r *carrying) over(d *done) {
 	if d.Result.Cancelled == loadgen.Interrupted && r.early == nil && !r.stopped && r.issue.Err() == nil {
 		r.early = &lostError{d.K, r.n, "it was told to end"}
 	}
-	if d.Failed != "" || r.early != nil { // the others would wait for it, or send less than was asked for
+	// the others would wait for it, or send less than was asked for
+	if (d.Failed != "" || r.early != nil) && !r.stopped {
 		r.stopped = true
 		r.c.stop(r.number, true)
 	}
@@ -180,25 +182,32 @@ func (r *carrying) over(d *done) {
 }
 
 // missing is how many messages with records have not come, of those of which workers have told.
-func (r *carrying) missing(got []int64) (n int64) {
+func (r *carrying) missing(to *merger) (n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, d := range r.dones {
-		n += max(0, d.Batches-got[d.K])
+		n += max(0, d.Batches-to.came(d.K))
 	}
 	return n
 }
+
+// again is how long a message with records may be on its way before it is sent once more.
+const again = 5 * time.Second
 
 // collect takes the records out of the stream, until all have come that workers sent, or
 // no more can come.
 func (r *carrying) collect(ctx context.Context, to *merger, over <-chan struct{}) error {
 	consumer, err := r.c.bus.js.CreateOrUpdateConsumer(context.WithoutCancel(ctx), streamName, jetstream.ConsumerConfig{
-		Durable: "coordinator", AckPolicy: jetstream.AckExplicitPolicy, MaxAckPending: 4096,
+		Durable: "coordinator", AckPolicy: jetstream.AckExplicitPolicy, AckWait: again, MaxAckPending: 4096,
 	})
 	if err != nil {
 		return err
 	}
-	got := make([]int64, r.n)
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(64))
+	if err != nil {
+		return err
+	}
+	defer messages.Stop()
 	ending, last := false, time.Now()
 	for {
 		select {
@@ -206,36 +215,40 @@ func (r *carrying) collect(ctx context.Context, to *merger, over <-chan struct{}
 			ending = true
 		default:
 		}
-		list, err := consumer.Fetch(256, jetstream.FetchMaxWait(100*time.Millisecond))
-		if err != nil {
+		m, err := messages.Next(jetstream.NextMaxWait(100 * time.Millisecond))
+		switch {
+		case err == nil:
+			last = time.Now()
+			if err := r.take(m, to); err != nil {
+				return err
+			}
+			continue
+		case !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, jetstream.ErrNoHeartbeat):
 			return fmt.Errorf("records of workers: %w", err)
 		}
-		n := 0
-		for m := range list.Messages() {
-			n++
-			var b batch
-			if err := decode(m.Data(), &b); err != nil {
-				return fmt.Errorf("records of a worker: %w", err)
-			}
-			if b.Run == r.number && b.K >= 0 && b.K < r.n {
-				got[b.K]++
-				to.add(&b)
-			}
-			if err := m.Ack(); err != nil {
-				return fmt.Errorf("records of workers: %w", err)
-			}
-		}
-		if n > 0 {
-			last = time.Now()
-		}
-		missing := r.missing(got)
-		if ending && n == 0 && missing == 0 { // nothing of a lost worker's is left, either
+		missing := r.missing(to)
+		if ending && missing == 0 { // nothing of a lost worker's is left, either
 			return nil
 		}
-		if ending && missing > 0 && time.Since(last) > silence {
+		if ending && time.Since(last) > silence {
 			return fmt.Errorf("%s with records of workers did not come", words.CountOf(missing, "message", "messages"))
 		}
 	}
+}
+
+// take is a message with records. One of an earlier run, or that came before, counts for nothing.
+func (r *carrying) take(m jetstream.Msg, to *merger) error {
+	var b batch
+	if err := decode(m.Data(), &b); err != nil {
+		return fmt.Errorf("records of a worker: %w", err)
+	}
+	if b.Run == r.number {
+		to.add(&b)
+	}
+	if err := m.Ack(); err != nil {
+		return fmt.Errorf("records of workers: %w", err)
+	}
+	return nil
 }
 
 // sum is what all workers did.

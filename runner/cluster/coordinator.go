@@ -61,7 +61,7 @@ const (
 	joining   = time.Minute      // for all workers that it started to join
 	arriving  = 30 * time.Minute // for those that are started by somebody else
 	preparing = 30 * time.Minute // for files to be read
-	silence   = 20 * time.Second // of a worker that is there
+	silence   = 10 * time.Second // of a worker that is there
 )
 
 // Open starts the workers, and waits until all have joined.
@@ -204,9 +204,11 @@ func (c *Coordinator) join(h hello) welcome {
 	case h.Version != c.o.Version:
 		return welcome{Refused: fmt.Sprintf("this worker is aiperf %s, the coordinator %s", h.Version, c.o.Version)}
 	case c.missing() == 0:
-		return welcome{Refused: fmt.Sprintf("all workers have joined already: %d", c.o.Workers)}
-	case h.K >= int64(c.o.Workers) || h.K >= 0 && c.seats[h.K].Orders != "":
-		return welcome{Refused: fmt.Sprintf("worker %d has joined already, or is not one of the %d", h.K, c.o.Workers)}
+		return welcome{Refused: fmt.Sprintf("all workers have joined already: %d", c.o.Workers), Taken: true}
+	case h.K >= int64(c.o.Workers):
+		return welcome{Refused: fmt.Sprintf("worker %d is not one of the %d, which count from 0", h.K, c.o.Workers)}
+	case h.K >= 0 && c.seats[h.K].Orders != "":
+		return welcome{Refused: fmt.Sprintf("worker %d has joined already", h.K), Taken: true}
 	}
 	k := h.K
 	if k < 0 {
@@ -216,7 +218,7 @@ func (c *Coordinator) join(h hello) welcome {
 	if c.missing() == 0 {
 		close(c.all)
 	}
-	w := welcome{K: k, Of: int64(c.o.Workers)}
+	w := welcome{K: k, Of: int64(c.o.Workers), Beat: int64(c.beatEvery())}
 	if c.o.Launch != nil { // on this machine
 		w.Dir = c.bus.dir
 	}
@@ -241,7 +243,10 @@ func (c *Coordinator) under(number int) *carrying {
 // beat notes that a worker is there.
 func (c *Coordinator) beat(m *nats.Msg) {
 	var b beat
-	if json.Unmarshal(m.Data, &b) != nil || b.K < 0 || b.K >= int64(len(c.beats)) || decode(b.Gob, &b.Live) != nil {
+	if json.Unmarshal(m.Data, &b) != nil || b.K < 0 || b.K >= int64(len(c.beats)) {
+		return
+	}
+	if len(b.Gob) > 0 && decode(b.Gob, &b.Live) != nil {
 		return
 	}
 	c.mu.Lock()
@@ -260,7 +265,18 @@ func (c *Coordinator) beat(m *nats.Msg) {
 	}
 }
 
-// silent is a worker of which nothing was heard for too long, or that has ended.
+// Workers say twice a second that they are there, and more seldom where they are many: a
+// coordinator hears two hundred a second.
+const (
+	beatEvery = 500 * time.Millisecond
+	beatApart = 5 * time.Millisecond
+)
+
+func (c *Coordinator) beatEvery() time.Duration { return max(beatEvery, time.Duration(c.o.Workers)*beatApart) }
+
+// silent is a worker of which nothing was heard for too long, or that has ended. A coordinator
+// that has no time to listen hears nobody: then it is not the workers who are silent, unless
+// that goes on.
 func (c *Coordinator) silent() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -274,8 +290,11 @@ func (c *Coordinator) silent() error {
 		}
 		return &lostError{int64(k), int64(c.o.Workers), why}
 	}
+	patience := max(silence, 4*c.beatEvery())
+	heard := slices.MaxFunc(c.beats, time.Time.Compare)
 	for k, at := range c.beats {
-		if quiet := time.Since(at); quiet > silence && c.seats[k].Orders != "" {
+		quiet := time.Since(at)
+		if c.seats[k].Orders != "" && (heard.Sub(at) > patience || quiet > 3*patience) {
 			return &lostError{int64(k), int64(c.o.Workers), "nothing was heard of it for " + quiet.Round(time.Second).String()}
 		}
 	}

@@ -57,6 +57,9 @@ func (m *merger) add(b *batch) {
 	m.emit(false)
 }
 
+// came is how many batches of worker k have come, each counted once.
+func (m *merger) came(k int64) int64 { return m.parts[k].next + int64(len(m.parts[k].early)) }
+
 // flush hands over what is left.
 func (m *merger) flush() { m.emit(true) }
 

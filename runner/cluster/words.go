@@ -43,8 +43,10 @@ type hello struct {
 type welcome struct {
 	K       int64  `json:"k"`
 	Of      int64  `json:"of"`
+	Beat    int64  `json:"beat_ns"`       // how often it says that it is there
 	Dir     string `json:"dir,omitempty"` // where its files may lie: the coordinator removes it
 	Refused string `json:"refused,omitempty"`
+	Taken   bool   `json:"taken,omitempty"` // refused for now: another worker has the place
 }
 
 // order tells one worker what to do: to prepare a run, to carry out the one that is

@@ -32,31 +32,64 @@ type Joining struct {
 	Version    string        // of this program
 	K          int64         // which worker it is; any that is missing below 0
 	Wait       time.Duration // for a coordinator that is not there yet
+
+	driver onerun.Driver // what sends; nil is this process, on the real network
 }
 
-// Join is a worker until the coordinator lets it go, or is gone, or ctx ends. issue ends the
-// wait for a coordinator that is not there yet, and nothing else: a run is ended by those who
-// began it.
+// Join is a worker until the coordinator lets it go, or is gone, or ctx ends. With Wait it
+// waits for one that is not there yet, or is gone: what it had under way is over then. issue
+// ends the wait, and nothing else: a run is ended by those who began it.
 func Join(issue, ctx context.Context, j Joining) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	conn, js, err := connect(j.URL, j.Token, cancel)
-	for until := time.Now().Add(j.Wait); notThere(err); {
+	until := time.Now().Add(j.Wait)
+	for {
+		err := j.join(ctx)
+		switch {
+		case errors.Is(err, errGone):
+			if j.Wait == 0 || issue.Err() != nil {
+				return nil
+			}
+			until = time.Now().Add(j.Wait)
+		case !notThere(err) && !errors.As(err, new(*takenError)):
+			return err
+		}
 		if issue.Err() != nil || time.Now().After(until) {
-			break
+			return err
 		}
 		select {
 		case <-issue.Done():
+		case <-ctx.Done():
+			return nil
 		case <-time.After(knocking):
 		}
-		conn, js, err = connect(j.URL, j.Token, cancel)
 	}
+}
+
+// errGone is a coordinator that went without a word.
+var errGone = errors.New("the coordinator is gone")
+
+// takenError is a place that another worker has. It may be this one before it lost its way
+// to the coordinator, which notices that a little later.
+type takenError struct{ why string }
+
+func (e *takenError) Error() string { return e.why }
+
+// join is a worker once.
+func (j *Joining) join(ctx context.Context) error {
+	outer := ctx
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	conn, js, err := connect(j.URL, j.Token, cancel)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	host, _ := os.Hostname()
-	w := &worker{conn: conn, js: js, loader: onerun.NewLoader(), quit: cancel, inbox: nats.NewInbox()}
+	w := &worker{
+		conn: conn, js: js, loader: onerun.NewLoader(), quit: cancel, inbox: nats.NewInbox(), driver: j.driver,
+	}
+	if w.driver == nil {
+		w.driver = onerun.Local{}
+	}
 	orders, stops := make(chan *nats.Msg, 16), make(chan *nats.Msg, 16)
 	_, takes := conn.ChanSubscribe(w.inbox, orders)
 	_, ends := conn.ChanSubscribe(subjectStop, stops)
@@ -64,10 +97,12 @@ func Join(issue, ctx context.Context, j Joining) error {
 		return err
 	}
 	w.me, err = ask[welcome](conn, subjectJoin, hello{w.inbox, j.K, j.Version, host, os.Getpid()}, starting)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if w.me.Refused != "" {
+	case w.me.Taken:
+		return &takenError{w.me.Refused}
+	case w.me.Refused != "":
 		return diag.New(w.me.Refused, "")
 	}
 	if w.dir, err = os.MkdirTemp(w.me.Dir, "worker-"); err != nil {
@@ -75,7 +110,10 @@ func Join(issue, ctx context.Context, j Joining) error {
 	}
 	defer os.RemoveAll(w.dir)
 	w.files = borrower{js, filepath.Join(w.dir, "files"), map[string]string{}}
-	return w.work(ctx, orders, stops)
+	if err = w.work(ctx, orders, stops); err == nil && ctx.Err() != nil && outer.Err() == nil {
+		return errGone
+	}
+	return err
 }
 
 // notThere tells whether an error says that nobody listens, as before a coordinator's machine
@@ -83,7 +121,8 @@ func Join(issue, ctx context.Context, j Joining) error {
 func notThere(err error) bool {
 	var unknown *net.DNSError
 	var late net.Error
-	if errors.As(err, &unknown) || errors.As(err, &late) && late.Timeout() || errors.Is(err, nats.ErrNoServers) {
+	if errors.As(err, &unknown) || errors.As(err, &late) && late.Timeout() || errors.Is(err, nats.ErrNoServers) ||
+		errors.Is(err, nats.ErrConnectionClosed) {
 		return true
 	}
 	for _, e := range []error{syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH} {
@@ -106,6 +145,7 @@ type worker struct {
 	dir    string
 	files  borrower
 	loader *onerun.Loader
+	driver onerun.Driver
 	quit   func()
 
 	run  atomic.Int64 // the number of the run under way
@@ -117,16 +157,13 @@ type worker struct {
 	live  loadgen.Snapshot
 }
 
-// beatEvery is how often a worker says that it is there.
-const beatEvery = 500 * time.Millisecond
-
 func (w *worker) work(ctx context.Context, orders, stops chan *nats.Msg) error {
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	wait.Go(func() {
-		tick := time.NewTicker(beatEvery)
+		tick := time.NewTicker(max(time.Duration(w.me.Beat), beatEvery/2))
 		defer tick.Stop()
 		for {
 			select {
@@ -136,7 +173,10 @@ func (w *worker) work(ctx context.Context, orders, stops chan *nats.Msg) error {
 				w.mu.Lock()
 				live := w.live
 				w.mu.Unlock()
-				b := beat{K: w.me.K, Orders: w.inbox, Run: int(w.run.Load()), Gob: encode(live)}
+				b := beat{K: w.me.K, Orders: w.inbox, Run: int(w.run.Load())}
+				if live.Phase != "" {
+					b.Gob = encode(live)
+				}
 				_ = w.conn.Publish(subjectBeat, packed(b))
 			case m := <-stops:
 				var s stop
@@ -262,7 +302,7 @@ func (w *worker) drive(ctx context.Context, run int) done {
 	}
 	defer w.open.Close()
 	ship := &shipper{w: w, run: run}
-	res, err := onerun.Local{}.Drive(issue, hard, w.open, &onerun.Session{
+	res, err := w.driver.Drive(issue, hard, w.open, &onerun.Session{
 		Dir: dir, Live: func(x loadgen.Snapshot) { w.mu.Lock(); w.live = x; w.mu.Unlock() },
 		Worker: &onerun.Worker{
 			Clock: clock, Record: ship.add,
