@@ -272,7 +272,9 @@ const (
 	beatApart = 5 * time.Millisecond
 )
 
-func (c *Coordinator) beatEvery() time.Duration { return max(beatEvery, time.Duration(c.o.Workers)*beatApart) }
+func (c *Coordinator) beatEvery() time.Duration {
+	return max(beatEvery, time.Duration(c.o.Workers)*beatApart)
+}
 
 // silent is a worker of which nothing was heard for too long, or that has ended. A coordinator
 // that has no time to listen hears nobody: then it is not the workers who are silent, unless
