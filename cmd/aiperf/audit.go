@@ -25,17 +25,17 @@ held against that log.
       --requests {requests} --output {out}
 
 A command has places for what is asked: {url}, {out}, {requests}, {warmup},
-{isl}, {osl}, {model}, and {concurrency}, or {rate} and {law}. It runs on this
-machine; --allow-hooks permits that. Scenarios for whose load it has no place
-are left out.
+{isl}, {osl}, {model}, {tokenizer}, and {concurrency}, or {rate} and {law}. It
+runs on this machine, which --allow-hooks permits. Scenarios for whose load it
+has no place are left out. Reports are read as aiperf import reads them.
 
 Times include those of the machine: on a busy one a client seems late. The
 table is also written as audit.json beside logs and reports. Exit code 3 says
 that something does not agree.`,
 	flags: []argv.Switch{
 		{Name: "scenario", Arg: "NAME,…", Doc: "only these; without it all"},
-		{Name: "format", Arg: "NAME", Doc: "what a command writes into {out} (default aiperf)"},
 		{Name: "artifact-dir", Short: "o", Arg: "DIR", Doc: "where logs and reports stay (default: they are removed)"},
+		{Name: "tokenizer", Arg: "DIR", Doc: "folder with tokenizer.json, which the server counts with"},
 		allowPrograms,
 	},
 	run: (*app).audit,
@@ -71,6 +71,11 @@ func (a *app) audit(p *argv.Line) error {
 	}
 	var results []*audit.Result
 	for _, s := range scenarios {
+		if s.Tokenizer = p.Get("tokenizer"); s.Tokenizer != "" {
+			if s.Tokenizer, err = filepath.Abs(s.Tokenizer); err != nil {
+				return err
+			}
+		}
 		res, err := audit.Run(a.issue, exe, recipe, &s, filepath.Join(dir, s.Name))
 		if err != nil {
 			return err
@@ -124,11 +129,7 @@ func auditRecipe(p *argv.Line) (*audit.Recipe, error) {
 	if !p.Has("allow-hooks") {
 		return nil, diag.New("audit: a command runs only with --allow-hooks", "aiperf audit --allow-hooks -- "+strings.Join(p.Words, " "))
 	}
-	format := p.Get("format")
-	if format == "" {
-		format = "aiperf"
-	}
-	return audit.Own(format, p.Words)
+	return audit.Own(p.Words)
 }
 
 // auditScenarios are those that are named.

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -37,15 +36,11 @@ func Run(ctx context.Context, exe string, r *Recipe, s *Scenario, dir string) (*
 	if r.command(s, exe, "", "") == nil {
 		return nil, nil //nolint:nilnil // nothing to carry out
 	}
-	read, ok := formats[r.Format]
-	if !ok {
-		return nil, diag.New(fmt.Sprintf("audit: format %s is not known", r.Format), "one of "+strings.Join(Formats(), ", "))
-	}
 	out, log := filepath.Join(dir, "out"), filepath.Join(dir, "truth.jsonl")
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, err
 	}
-	server, err := mockserver.Spawn(ctx, exe, "mock:?"+s.Server, log)
+	server, err := mockserver.Spawn(ctx, exe, s.address(), log)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +56,7 @@ func Run(ctx context.Context, exe string, r *Recipe, s *Scenario, dir string) (*
 	if err != nil {
 		return nil, err
 	}
-	report, err := read(out)
+	report, err := readReport(out)
 	if err != nil {
 		return nil, fmt.Errorf("scenario %s: %w", s.Name, err)
 	}

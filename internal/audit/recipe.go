@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"os"
@@ -15,10 +16,10 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 )
 
-// Recipe is how a client is started, and how its report is read. A file of recipes/ each.
+// Recipe is how a client is started, so that it writes its report into {out}. A file of
+// recipes/ each.
 type Recipe struct {
 	Name   string   `yaml:"name"`
-	Format string   `yaml:"format"` // of what it writes into {out}: a row of formats
 	Closed []string `yaml:"closed"` // command of a closed loop; none where it has no such load
 	Open   []string `yaml:"open"`   // of a rate
 	Ends   []int    `yaml:"ends"`   // exit codes besides 0 with which it has measured
@@ -52,8 +53,8 @@ func Recipes() ([]Recipe, error) {
 }
 
 // Own is the recipe of a command line. It carries out the scenarios whose load it has a place for.
-func Own(format string, words []string) (*Recipe, error) {
-	r := &Recipe{Name: path.Base(words[0]), Format: format}
+func Own(words []string) (*Recipe, error) {
+	r := &Recipe{Name: path.Base(words[0])}
 	has := func(name string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "{"+name+"}") })
 	}
@@ -84,6 +85,7 @@ func (r *Recipe) command(s *Scenario, exe, url, out string) []string {
 		words = r.Open
 	}
 	fill := strings.NewReplacer("{self}", exe, "{url}", url, "{out}", out, "{model}", "demo",
+		"{tokenizer}", cmp.Or(s.Tokenizer, "builtin"),
 		"{concurrency}", strconv.Itoa(s.Closed), "{rate}", strconv.FormatFloat(s.Rate, 'f', -1, 64), "{law}", s.Law,
 		"{requests}", strconv.Itoa(s.Requests), "{warmup}", strconv.Itoa(s.Warmup),
 		"{isl}", strconv.Itoa(s.ISL), "{osl}", strconv.Itoa(s.OSL))

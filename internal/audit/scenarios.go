@@ -1,5 +1,7 @@
 package audit
 
+import "net/url"
+
 // Scenario is a load on a server whose behaviour is known.
 type Scenario struct {
 	Name, Doc string
@@ -12,6 +14,9 @@ type Scenario struct {
 	// Warmup requests come before Requests, which are to be measured.
 	Requests, Warmup int
 	ISL, OSL         int // tokens
+	// Tokenizer is what server and client count with: a folder with tokenizer.json; "" is the
+	// server's own, which is this program's builtin.
+	Tokenizer string
 }
 
 // Scenarios are all of them. Streams of the plain server take as long under any load, so what
@@ -60,6 +65,14 @@ func Scenarios() []Scenario {
 			Closed: 4, Requests: 80, Warmup: 4, ISL: 64, OSL: 33,
 		},
 	}
+}
+
+// address is the server's.
+func (s *Scenario) address() string {
+	if s.Tokenizer == "" {
+		return "mock:?" + s.Server
+	}
+	return "mock:?" + s.Server + "&tokenizer=" + url.QueryEscape(s.Tokenizer)
 }
 
 // open says whether requests are sent at a rate.

@@ -26,7 +26,7 @@ func (res *Result) WriteTable(w io.Writer) error {
 			says = "asked " + says
 		}
 		diff := "–"
-		if d := l.Error(); !math.IsNaN(d) {
+		if d := l.Error(); !math.IsNaN(d) && (l.Unit != "at most" || l.Off != "") {
 			if diff = "0"; d != 0 {
 				diff = fmt.Sprintf("%+.3g", d)
 			}
