@@ -68,7 +68,7 @@ func Score(s *Scenario, r Report, t Truth) []Line {
 		want := map[string]float64{"poisson": 1}[s.Law] // cv of the gaps
 		c.asked("arrival rate", "/s", s.Rate, rate, max(0.05, 4*want/math.Sqrt(n)))
 		c.asked("spread of gaps", "cv", want, cv, 0)
-		if l := &c.lines[len(c.lines)-1]; math.Abs(cv-want) <= 0.5-0.2*want { // 0.3 around 1, and at most half-way to it
+		if l := &c.lines[len(c.lines)-1]; math.Abs(cv-want) <= 0.5-0.2*want { // half-way to 1, and 0.3 around it
 			l.Off = ""
 		} else {
 			l.Off = "arrivals are not " + s.Law
