@@ -5,7 +5,7 @@ BIN         := build/bin
 GOFUMPT     := $(BIN)/gofumpt@v0.12.0
 STATICCHECK := $(BIN)/staticcheck@v0.8.2
 
-.PHONY: all test unit lint cross race nvml bench sim graders accuracy outlets image k8s-test generate pictures venv clean
+.PHONY: all test unit lint cross race nvml bench sim graders accuracy outlets image k8s-types k8s-test generate pictures venv clean
 
 all: test
 
@@ -110,11 +110,14 @@ image:
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) go build -trimpath -ldflags "-s -w" -o build/aiperf-linux-$(ARCH) ./cmd/aiperf
 	go run ./cmd/aiperf kube image --binary build/aiperf-linux-$(ARCH) -o build/aiperf.tar
 
-# k8s-test has Kubernetes' own servers take the manifests and run the jobs: an API server with
-# the restricted level of pod security, the controllers of jobs, and etcd. They are built once,
-# into build/k8s: on two cores ten minutes, and 3 GB of downloads and caches.
+# k8s-types has Kubernetes' own code read and validate the manifests, and judge their pods by the
+# restricted level of pod security (three minutes of a core, once). k8s-test has its servers run the
+# jobs, too: an API server, the controllers of jobs, and etcd, which are built once, into build/k8s.
+k8s-types:
+	cd internal/launch/k8stest && go test -v .
+
 K8S := build/k8s
-k8s-test: $(K8S)/etcd $(K8S)/kube-apiserver $(K8S)/kube-controller-manager
+k8s-test: k8s-types $(K8S)/etcd $(K8S)/kube-apiserver $(K8S)/kube-controller-manager
 	go test -v -count=1 ./internal/launch/kube -run TestRealCluster -servers $(abspath $(K8S))
 
 $(K8S)/etcd: internal/launch/k8stest/go.mod

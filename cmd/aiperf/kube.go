@@ -190,6 +190,14 @@ func (a *app) kubeLoad(p *argv.Line, more string) (*kube.Load, error) {
 	); err != nil {
 		return nil, diag.Of(err)
 	}
+	for _, as := range p.Assigns { // AIPerf's variables say the same there as here
+		if name := as.Origin.Where; as.Origin.Source == schema.ByEnv && l.EnvFromSecrets[name].Secret == "" {
+			if l.Env == nil {
+				l.Env = map[string]string{}
+			}
+			l.Env[name] = os.Getenv(name)
+		}
+	}
 	file, asRun, err := kubeFile(p)
 	if err != nil {
 		return nil, err

@@ -39,6 +39,7 @@ internal/faults: *
 internal/faultserver:
 internal/glossary: internal/diag internal/diagnose internal/docgen internal/metrics internal/suggest internal/telemetry runner/verdict schema sinks sweep sweep/decide
 internal/launch/image: internal/diag
+internal/launch/k8stest:
 internal/launch/kube: internal/diag
 internal/launch/slurm: internal/diag
 internal/leak:
