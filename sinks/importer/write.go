@@ -74,17 +74,24 @@ type IndexedFigure struct {
 
 // OpenAll reads several results of one tool as one: runs of one cell are its trials.
 func OpenAll(paths []string) (*Result, error) {
-	var all *Result
+	r, _, err := openAll(paths)
+	return r, err
+}
+
+// openAll also gives the files of each path.
+func openAll(paths []string) (all *Result, files [][]File, err error) {
 	for _, p := range paths {
 		r, err := Open(p)
+		if err != nil {
+			return nil, nil, err
+		}
+		files = append(files, r.Files)
 		switch {
-		case err != nil:
-			return nil, err
 		case all == nil:
 			all = r
 			continue
 		case r.Tool != all.Tool:
-			return nil, &diag.Error{
+			return nil, nil, &diag.Error{
 				Place: p, Message: fmt.Sprintf("is of %s, and %s of %s", r.Name, paths[0], all.Name),
 				Hint: "import each tool into a directory of its own",
 			}
@@ -95,13 +102,13 @@ func OpenAll(paths []string) (*Result, error) {
 		}
 	}
 	all.number()
-	return all, nil
+	return all, files, nil
 }
 
 // Write imports paths into dir, which must be new or empty: the originals, an index of
 // every figure, and ordinary tables.
 func Write(paths []string, dir, version string) (*Result, error) {
-	res, err := OpenAll(paths)
+	res, files, err := openAll(paths)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +117,7 @@ func Write(paths []string, dir, version string) (*Result, error) {
 	}
 	ix := Index{Schema: indexSchema, Tool: res.Tool, Name: res.Name, Version: res.Version, Notes: res.Notes}
 	for i, p := range paths {
-		if err := ix.keep(p, dir, path.Join(originals, strconv.Itoa(i+1))); err != nil {
+		if err := ix.keep(p, files[i], dir, path.Join(originals, strconv.Itoa(i+1))); err != nil {
 			return nil, err
 		}
 	}
@@ -133,12 +140,8 @@ func Write(paths []string, dir, version string) (*Result, error) {
 }
 
 // keep copies the files of a path to a folder of dir.
-func (ix *Index) keep(from, dir, folder string) error {
-	r, err := Open(from)
-	if err != nil {
-		return err
-	}
-	for _, f := range r.Files {
+func (ix *Index) keep(from string, files []File, dir, folder string) error {
+	for _, f := range files {
 		rel, full := f.Path, filepath.Join(from, filepath.FromSlash(f.Path))
 		if rel == "" {
 			rel, full = filepath.Base(from), from
