@@ -198,7 +198,7 @@ func TestComparisonInASentence(t *testing.T) {
 	says("after| is faster than before in 1 of 2 workloads (BETTER)",
 		"out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not worse by over 5 % in 1 of 2")
 	c.Rows[0].Harmless = false
-	says("No decision as a whole (UNDECIDED): after| is faster than before in 1 of 2 workloads; 5 trials are too few for out tok/s",
+	says("No decision as a whole (UNDECIDED), but after| is faster than before in 1 of 2 workloads; 5 trials are too few for out tok/s",
 		"out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not decided yet (−9 %) in 1 of 2")
 	c.Rows = c.Rows[:1]
 	c.Rows[0].Outcome, c.Rows[0].Harmless = decide.Equivalent, true
@@ -440,7 +440,7 @@ func TestHeadlineHasTheSize(t *testing.T) {
 	better := row("time_to_first_token", "Time to First Token", "p50", "ms", -.15, .05)
 	better.Outcome, better.Harmless = decide.Better, true
 	c.Rows = []decide.Row{better, open}
-	want := "No decision as a whole (UNDECIDED): after| is faster than before: TTFT p50 −15.0 % [−16.0, −14.0]; 5 trials are too few for ITL p50"
+	want := "No decision as a whole (UNDECIDED), but after| is faster than before: TTFT p50 −15.0 % [−16.0, −14.0]; 5 trials are too few for ITL p50"
 	if got := c.Headline(); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
@@ -556,7 +556,7 @@ func TestTheHeadlineNamesWhatIsOpen(t *testing.T) {
 	}{
 		{
 			doubt(workloads(4, func(_, _ int) decide.Verdict { return decide.Better }), 2),
-			"No decision as a whole (UNDECIDED): after is faster than before in 2 of 4 workloads; the other 2 cannot be judged: in doubt (checks coalesced and turnaround)",
+			"No decision as a whole (UNDECIDED), but after is faster than before in 2 of 4 workloads; the other 2 cannot be judged: in doubt (checks coalesced and turnaround)",
 		},
 		{
 			doubt(workloads(2, func(_, _ int) decide.Verdict { return decide.Better }), 0),

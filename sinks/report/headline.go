@@ -64,7 +64,7 @@ func (c Comparison) openSentence(a, b string) string {
 	few := words.CountOf(c.Trials, "trial is", "trials are") + " too few for"
 	better := func(r decide.Row) bool { return r.Outcome == decide.Better }
 	if found := c.metrics(better); found != "" && yet+never != "" { // what is known comes first
-		said := fmt.Sprintf("No decision as a whole (%s): %s is %s than %s%s", decide.Unclear, a,
+		said := fmt.Sprintf("No decision as a whole (%s), but %s is %s than %s%s", decide.Unclear, a,
 			c.comparative(better, decide.Better), b, cmp.Or(c.inCells(better), c.size(better)))
 		if yet != "" {
 			said += "; " + few + " " + yet

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"aiperf.dev/aiperf/internal/argv"
-	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/search"
 )
@@ -19,14 +18,11 @@ func (r *Report) searchPrice() string {
 		return ""
 	}
 	low, high := min(a.Holds.Load, a.Fails.Load), max(a.Holds.Load, a.Fails.Load)
-	wide := fmt.Sprintf("%s is %s above %s", load(high), words.Percent(high/low-1), load(low))
-	if high >= 2*low {
-		wide = fmt.Sprintf("%s is %s times %s", load(high), words.Number(high/low), load(low))
-	}
+	takes := "about 4 more probes"
 	if r.needsLonger() {
-		return wide + ": half of that takes about 4 times as many requests a run"
+		takes = "about 4 times as many requests a run"
 	}
-	return wide + ": half of that takes about 4 more probes"
+	return fmt.Sprintf("to halve the gap between %s and %s takes %s", load(low), load(high), takes)
 }
 
 // needsLonger reports whether only longer runs make a bracket narrower: as many short ones as a search
