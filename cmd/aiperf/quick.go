@@ -13,14 +13,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/atomicfile"
 	"aiperf.dev/aiperf/internal/compat"
 	"aiperf.dev/aiperf/internal/diag"
-	"aiperf.dev/aiperf/internal/diagnose"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/internal/nearby"
@@ -152,6 +149,9 @@ func (q *quickly) question() (err error) {
 			return diag.New(as.Origin.Where+": quick chooses the load itself",
 				"leave it out; aiperf run, with search in the experiment, takes it")
 		}
+		if err := q.length(&as); err != nil {
+			return err
+		}
 		if top, _, _ := strings.Cut(as.Path, "."); slices.Contains(quicksOwn, top) {
 			return diag.New(as.Origin.Where+": quick makes its own search, of one system",
 				"leave it out; aiperf run, with search in the experiment, takes limits, budget and resolution")
@@ -184,6 +184,32 @@ func (q *quickly) question() (err error) {
 	q.ask.URL, q.ask.Model = said("benchmark.endpoint.urls"), said("benchmark.models")
 	if q.ask.URL == "" {
 		return q.find(nearby.Find(q.issue, nearby.Places()))
+	}
+	return nil
+}
+
+// length takes the length of requests that the command line sets, as one number.
+func (q *quickly) length(as *schema.Assignment) error {
+	for name, to := range map[string]*int{"isl": &q.ask.Given.ISL, "osl": &q.ask.Given.OSL} {
+		if path := strings.TrimSuffix(as.Path, ".mean"); !strings.HasSuffix(path, "."+name) {
+			continue
+		}
+		value := as.Value
+		if len(value.Items) == 1 {
+			value = value.Items[0]
+		}
+		tokens, number := value.Plain().(float64)
+		if n, whole := value.Plain().(int64); whole {
+			tokens, number = float64(n), true
+		}
+		switch {
+		case !number: // the experiment says what is wrong
+		case tokens < 1:
+			return diag.New(fmt.Sprintf("%s: expected 1 token or more, got %g", as.Origin.Where, tokens),
+				"leave it out: quick then chooses a length")
+		default:
+			*to = int(tokens)
+		}
 	}
 	return nil
 }
@@ -513,76 +539,4 @@ func (q *quickly) answer(res *runner.Result, idle quick.Look, file string, asJSO
 		}{r.QuickSentences(what), file, r.Doc(res.ExitCode(), res.Interrupted)})
 	}
 	return r.WriteQuick(q.Out, what)
-}
-
-// refusedAt says that a server refuses requests beyond some rate, where that is why most of those
-// that failed in a cell did; "" for any other.
-func refusedAt(res *runner.Result, cell int) string {
-	var refused, failed, answered int64
-	rate, runs := 0.0, 0.0
-	for i := range res.Outcomes {
-		o := &res.Outcomes[i]
-		rep := res.Reports[o.Run.ID]
-		if o.Run.Cell.Index != cell || rep == nil {
-			continue
-		}
-		failed, answered = failed+o.Failed, answered+o.OK+o.Failed
-		for _, e := range rep.Errors {
-			if e.HTTP == http.StatusTooManyRequests {
-				refused += e.Count
-			}
-		}
-		if len(o.Summaries) > 0 {
-			if st, ok := o.Summaries[0].Get(metrics.RequestThroughput); ok {
-				rate, runs = rate+st.Avg, runs+1
-			}
-		}
-	}
-	if refused == 0 || 2*refused < failed {
-		return ""
-	}
-	said := fmt.Sprintf("the server limits the rate of requests: it refused %s of %s with 429, too many requests",
-		words.Whole(refused), words.Whole(answered))
-	if runs > 0 {
-		said += ", and answered " + words.Number(rate/runs) + " a second"
-	}
-	return said
-}
-
-// within is a sentence behind a colon: its first word is small, unless it is an abbreviation.
-func within(sentence string) string {
-	first, size := utf8.DecodeRuneInString(sentence)
-	if size == 0 {
-		return ""
-	}
-	if next, _ := utf8.DecodeRuneInString(sentence[size:]); unicode.IsUpper(next) {
-		return sentence
-	}
-	return string(unicode.ToLower(first)) + sentence[size:]
-}
-
-// limitAt is what limits the server at the smallest load that is too much, or else at the
-// largest that was measured.
-func limitAt(res *runner.Result) string {
-	d, err := diagnose.Dir(res.Dir)
-	if err != nil || res.Search == nil || len(res.Search.Loads) == 0 {
-		return ""
-	}
-	at, head := res.Search.Loads[len(res.Search.Loads)-1].Load, "At "
-	if res.Search.Fails != nil {
-		at, head = res.Search.Fails.Load, "What limits it, at "
-	}
-	for _, c := range res.Plan.Cells {
-		if said := refusedAt(res, c.Index); c.Load() == at && said != "" {
-			return fmt.Sprintf("%s%s: %s", head, words.Count(int64(at), "user"), said)
-		}
-		i := slices.IndexFunc(d.Cells, func(x diagnose.Result) bool { return x.Index == c.Index })
-		if c.Load() == at && i >= 0 {
-			if !d.Cells[i].Limits() {
-				head = "At "
-			}
-			return fmt.Sprintf("%s%s: %s", head, words.Count(int64(at), "user"), within(d.Cells[i].Sentence))
-		}
-	}
-	return ""
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/words"
@@ -193,6 +194,7 @@ func (f *found) died(before, within string) string {
 // open is a sentence on a bracket that may be wide, with why it is, and where the limit most likely lies.
 func (f *found) open(text string) string {
 	both := f.Holds != nil && f.Fails != nil
+	torn := slices.ContainsFunc(f.Loads, func(l search.Load) bool { return l.Torn }) // a sentence of its own says so
 	if f.Outcome == search.Stopped || f.Outcome == search.Spent && !both {
 		text = "so far: " + text
 	}
@@ -204,6 +206,7 @@ func (f *found) open(text string) string {
 		text += "; the budget ran out before both were seen twice"
 	case f.Outcome == search.Spent:
 		text += "; the budget is spent"
+	case torn:
 	case f.Outcome == search.Wide && both && !near:
 		text += "; the numbers between are too close to the limit to tell"
 	case f.Outcome == search.Wide && !both:

@@ -56,7 +56,8 @@ func (r *Report) ends() (low, high float64) {
 func (r *Report) narrow(command string) []step {
 	a, e := r.Search, r.Plan.Experiment.Search
 	low, high := r.ends()
-	if a.Outcome != search.Wide && a.Outcome != search.Spent || len(a.Tiers) > 0 || r.adjacent() || low >= high {
+	if a.Outcome != search.Wide && a.Outcome != search.Spent || len(a.Tiers) > 0 ||
+		sweep.AxisNamed(r.Plan.Searched().Name).Whole && high-low <= 1 || low >= high {
 		return nil
 	}
 	next := argv.Again(command, "set", fmt.Sprintf("search.range=[%s, %s]", load(low), load(high)))

@@ -26,6 +26,7 @@ type Ask struct {
 	Streams, Text    bool     // whether the endpoint type streams, and answers with text
 	Where            []string // limits of a good request; nil: those that follow from the first look
 	SLOs             bool     // the command line sets limits itself
+	Given            Lengths  // that the command line sets, 0 for one that it does not; every look has them
 	Budget           time.Duration
 	// Seed is that of the looks. Each execution has its own, as the search has: prompts of an
 	// earlier one would be answered from the server's prefix cache.
@@ -84,11 +85,17 @@ func (a *Ask) Fit(first Look) Lengths {
 	l := asked
 	probe := float64(a.probe()) / float64(time.Millisecond)
 	room := probe / perLatency
-	if first.First > room/2 { // reading prompts takes time in proportion
+	if a.Given.ISL > 0 {
+		l.ISL = a.Given.ISL
+	} else if first.First > room/2 { // reading prompts takes time in proportion
 		l.ISL = max(16, int(float64(l.ISL)*room/2/first.First))
 		first.First = room / 2
 	}
 	if !a.Text {
+		return l
+	}
+	if a.Given.OSL > 0 {
+		l.OSL = a.Given.OSL
 		return l
 	}
 	gap := first.Gap

@@ -53,6 +53,11 @@ func TestExperiments(t *testing.T) {
 			if l.ISL < 16 || l.OSL < 8 || first.Tokens < 50 && l.OSL > 11 {
 				t.Errorf("%s, %+v: lengths %+v", budget, first, l)
 			}
+			a.Given = quick.Lengths{ISL: 1, OSL: 999} // whatever the server is like
+			if given := a.Fit(first); given != a.Given {
+				t.Errorf("%s, %+v: lengths %+v of %+v", budget, first, given, a.Given)
+			}
+			a.Given = quick.Lengths{}
 			plan(t, a.First())
 			p := plan(t, a.Levels(first, l))
 			if len(p.Cells) != len(quick.Levels()) || len(p.Cells[0].Resolved.Benchmark.SLOs) == 0 {
