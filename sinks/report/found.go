@@ -202,8 +202,9 @@ func (f *found) open(text string) string {
 	switch {
 	case f.Outcome == search.Spent && both && !near:
 		text += "; the budget ran out before the numbers between were decided"
-	case f.Outcome == search.Spent && both:
+	case f.Outcome == search.Spent && both && !f.Sure:
 		text += "; the budget ran out before both were seen twice"
+	case f.Outcome == search.Spent && both:
 	case f.Outcome == search.Spent:
 		text += "; the budget is spent"
 	case torn:
