@@ -5,11 +5,14 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,15 +33,23 @@ benchmark:
   phases: [{name: profiling, type: constant, rate: 100, %s}]
 `
 
-// workersOf are the processes that pid has started as workers, when its load has begun.
-func workersOf(t *testing.T, pid int, events io.Reader) (workers []int) {
+// deaths is how many workers and coordinators die at drawn moments.
+var deaths = flag.Int("deaths", 2, "deaths at drawn moments in TestWorkersThatDie")
+
+var sentSoFar = regexp.MustCompile(`"sent":(\d+)`)
+
+// workersOf are the processes that pid has started as workers, when at least so many requests
+// have been sent.
+func workersOf(t *testing.T, pid int, events io.Reader, sent int) (workers []int) {
 	t.Helper()
 	lines := bufio.NewScanner(events)
-	for begun := false; !begun; {
+	for n := 0; n < sent; {
 		if !lines.Scan() {
-			t.Fatalf("nothing was sent: %v", lines.Err())
+			t.Fatalf("only %d of %d requests were sent: %v", n, sent, lines.Err())
 		}
-		begun = strings.Contains(lines.Text(), `"sent":`) && !strings.Contains(lines.Text(), `"sent":0`)
+		if found := sentSoFar.FindStringSubmatch(lines.Text()); found != nil {
+			n, _ = strconv.Atoi(found[1])
+		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, events) }() // it ends with the program
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
@@ -64,17 +75,31 @@ func workersOf(t *testing.T, pid int, events io.Reader) (workers []int) {
 // requests are then there once. No process is left. When the coordinator dies its workers end, too.
 func TestWorkersThatDie(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
+	type death struct {
 		name   string
 		worker bool
 		signal syscall.Signal
+		sent   int // requests before it
 		code   int
 		says   string
-	}{
-		{"a worker", true, syscall.SIGKILL, 0, "of 3 was lost: signal: killed; the run is sent again"},
-		{"the coordinator", false, syscall.SIGKILL, -1, ""},
-		{"Ctrl-C", false, syscall.SIGINT, 130, "interrupted"},
-	} {
+	}
+	killed := "of 3 was lost: signal: killed; the run is sent again"
+	all := []death{
+		{"a worker", true, syscall.SIGKILL, 1, 0, killed},
+		{"a worker stands still", true, syscall.SIGSTOP, 1, 0, "of 3 was lost: nothing was heard of it for"},
+		{"the coordinator", false, syscall.SIGKILL, 1, -1, ""},
+		{"Ctrl-C", false, syscall.SIGINT, 1, 130, "interrupted"},
+	}
+	draw := rand.New(rand.NewPCG(26, 1))
+	for i := range *deaths {
+		sent := 1 + draw.IntN(200)
+		d := death{fmt.Sprintf("a worker after %d requests (%d)", sent, i), true, syscall.SIGKILL, sent, 0, killed}
+		if draw.IntN(3) == 0 {
+			d = death{fmt.Sprintf("the coordinator after %d requests (%d)", sent, i), false, syscall.SIGKILL, sent, -1, ""}
+		}
+		all = append(all, d)
+	}
+	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
@@ -99,7 +124,7 @@ func TestWorkersThatDie(t *testing.T) {
 				t.Fatal(err)
 			}
 			var events bytes.Buffer
-			workers := workersOf(t, cmd.Process.Pid, io.TeeReader(pipe, &events))
+			workers := workersOf(t, cmd.Process.Pid, io.TeeReader(pipe, &events), c.sent)
 			if len(workers) != 3 {
 				_ = cmd.Process.Kill()
 				t.Fatalf("workers are %v, want 3", workers)
@@ -138,7 +163,7 @@ func TestWorkersThatDie(t *testing.T) {
 				sentOnce(t, filepath.Join(dir, "out", "requests.csv"), 300)
 			}
 			left, _ := filepath.Glob(filepath.Join(dir, "aiperf-workers-*"))
-			if c.name != "the coordinator" && len(left) > 0 {
+			if !strings.HasPrefix(c.name, "the coordinator") && len(left) > 0 {
 				t.Errorf("%v is left", left)
 			}
 		})
