@@ -38,6 +38,7 @@ func (d crowdDriver) Drive(issue, hard context.Context, run *onerun.Opened, s *o
 	own.Record = func(r *record.Record) {
 		if d.die != nil && d.die() {
 			d.end()
+			<-hard.Done()
 		}
 		s.Worker.Record(r)
 	}
