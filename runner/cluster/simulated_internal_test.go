@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -26,23 +27,25 @@ var crowd = flag.Int("crowd", 40, "workers of TestACrowd")
 type crowdDriver struct {
 	onerun.Simulated
 	die func() bool // whether this worker dies now, asked with each record; nil: never
-	end func()
 }
 
 func (d crowdDriver) Drive(issue, hard context.Context, run *onerun.Opened, s *onerun.Session) (*onerun.Result, error) {
-	own := *s.Worker
+	own, dies := *s.Worker, false
 	own.Starts = func(phase int, free int64) (int64, int64) {
 		_, first := s.Worker.Starts(phase, free) // of all
 		return 1e9, first
 	}
 	own.Record = func(r *record.Record) {
 		if d.die != nil && d.die() {
-			d.end()
-			<-hard.Done()
+			dies = true
 		}
 		s.Worker.Record(r)
 	}
-	return d.Simulated.Drive(issue, hard, run, &onerun.Session{Dir: s.Dir, Live: s.Live, Worker: &own})
+	res, err := d.Simulated.Drive(issue, hard, run, &onerun.Session{Dir: s.Dir, Live: s.Live, Worker: &own})
+	if dies {
+		runtime.Goexit() // as by a signal that nobody hears
+	}
+	return res, err
 }
 
 // Many workers, each of them in virtual time, begin together, are lost, are replaced, and send
@@ -101,7 +104,7 @@ func TestACrowd(t *testing.T) {
 		Workers: *crowd, Version: "test", Launch: func(url, token string, k int64) (*Process, error) {
 			ctx, kill := context.WithCancel(context.Background())
 			p := &Process{Over: make(chan struct{}), Kill: kill}
-			d := crowdDriver{Simulated: onerun.Simulated{World: (&sim.Worlds{}).Open}, end: kill}
+			d := crowdDriver{Simulated: onerun.Simulated{World: (&sim.Worlds{}).Open}}
 			mu.Lock()
 			if lives[k]++; lives[k] == 1 && k%40 == 7 { // one in forty dies
 				d.die = func() bool { return records.Add(1) > requests/100 }
