@@ -10,6 +10,7 @@ import (
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/atomicfile"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/sinks/receipt"
 	"aiperf.dev/aiperf/sinks/report"
 	readback "aiperf.dev/aiperf/sinks/results"
 	"aiperf.dev/aiperf/sweep/decide"
@@ -25,9 +26,9 @@ Each primary metric of each cell is BETTER, WORSE, EQUIVALENT or UNDECIDED.
   aiperf compare before after --margin 0.03 --junit compare.xml
   aiperf compare --aa results/before      odd against even trials: the noise
 
-Results of other clients are read, too (aiperf help import). Exit code 3: a primary metric is WORSE;
-0: BETTER, EQUIVALENT or NOT WORSE: harm beyond the margin is ruled out for each
-of them; 4: undecided.`,
+Results of other clients are read, too (aiperf help import).
+Exit code 3: a primary metric is WORSE; 0: BETTER, EQUIVALENT or NOT WORSE:
+harm beyond the margin is ruled out for each of them; 4: undecided.`,
 	flags: []argv.Switch{
 		outputFlag,
 		{Name: "margin", Arg: "SHARE", Doc: "smallest change that counts (default 0.05, and 0.15 from p95 on)"},
@@ -46,6 +47,10 @@ of them; 4: undecided.`,
 		{
 			Name: "undecided", Arg: "WORD", Words: []string{"pass", "fail"},
 			Doc: "exit code when something is UNDECIDED and nothing WORSE: pass (0) or fail (3); without it, 4",
+		},
+		{
+			Name: "anyway",
+			Doc:  "compare what did not do the same: another load, other lengths, another API; each row says so",
 		},
 		{Name: "all", Doc: "also show the metrics that do not decide"},
 		{Name: "aa", Doc: "compare the odd trials of one directory with its even ones; takes 6 trials or more"},
@@ -117,12 +122,19 @@ func comparison(p *argv.Line, terms decide.Terms) (*compared, error) {
 	if terms.Primary, err = primary(p); err != nil {
 		return nil, err
 	}
+	var unlike []receipt.Unlike
+	if !p.Has("aa") {
+		unlike = readback.Unlike(a, b)
+		if err := readback.Refuse(a, b, unlike); err != nil && !p.Has("anyway") {
+			return nil, err
+		}
+	}
 	terms.Invalid = a.AllowInvalid && b.AllowInvalid
 	c, err := decide.Compare(a.Arm, b.Arm, terms)
 	if err != nil {
 		return nil, err
 	}
-	return &compared{report.Comparison{Comparison: c}, slices.Concat(a.Left, b.Left)}, nil
+	return &compared{report.Beside(c, unlike), slices.Concat(a.Left, b.Left)}, nil
 }
 
 func compareTerms(p *argv.Line) (decide.Terms, error) {

@@ -45,3 +45,14 @@ func (o Option) Built() []string {
 // that help, completion and parsing need no CUE. Flags of AIPerf that are not
 // here come last: they have Instead.
 func Options() []Option { return append(slices.Clone(options), absentOptions()...) }
+
+// Typed is the flag as people type it: by its first name, or one less than half as long.
+func (o Option) Typed() string {
+	name := o.Names[0]
+	for _, other := range o.Names {
+		if 2*len(other) < len(o.Names[0]) && len(other) < len(name) {
+			name = other
+		}
+	}
+	return "--" + name
+}

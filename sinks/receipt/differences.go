@@ -19,6 +19,12 @@ type Difference struct {
 	Moves   []Move // where the second has more than the first
 }
 
+// Unlike is a difference between two cells of the same name.
+type Unlike struct {
+	Cell string
+	Difference
+}
+
 // chance is how many standard errors of a difference are put down to chance.
 const chance = 4
 
@@ -172,7 +178,7 @@ func typedAs(name string, of []Fact) string {
 	if !slices.ContainsFunc(of, another) {
 		for _, o := range schema.Options() {
 			if o.Path == path && !o.Hidden && o.Instead == "" && !o.Unsupported {
-				return "--" + plainest(o.Names)
+				return o.Typed()
 			}
 		}
 	}
@@ -186,15 +192,6 @@ func valueOf(of []Fact, name, without string) string {
 		}
 	}
 	return without
-}
-
-// plainest is the name of a flag that people type: the first, or one less than half as long.
-func plainest(names []string) string {
-	short := slices.MinFunc(names, func(a, b string) int { return len(a) - len(b) })
-	if 2*len(short) < len(names[0]) {
-		return short
-	}
-	return names[0]
 }
 
 // String is the difference as people read it: "--isl is 64 in the first, 128 in the second".

@@ -125,6 +125,48 @@ func TestClasses(t *testing.T) {
 	}
 }
 
+// All settings that differ are named, what was asked for first, by their flags; what no flag
+// is about, and one of several phases, by its key.
+func TestSettingsAreNamedAsTyped(t *testing.T) {
+	t.Parallel()
+	of := func(pairs ...string) *receipt.Receipt {
+		r := receipt.New()
+		for i := 0; i < len(pairs); i += 2 {
+			r.Asked = append(r.Asked, receipt.Fact{Name: pairs[i], Value: pairs[i+1]})
+		}
+		return r
+	}
+	for _, c := range []struct {
+		a, b *receipt.Receipt
+		want string
+	}{
+		{
+			of("datasets.0.entries", "200", "phases.0.concurrency", "8", "phases.0.requests", "200"),
+			of("datasets.0.entries", "230", "phases.0.concurrency", "9", "phases.0.requests", "230"),
+			"--concurrency is 8 in the first, 9 in the second; --request-count is 200 in the first, 230 in the second; " +
+				"--num-dataset-entries is 200 in the first, 230 in the second",
+		},
+		{
+			of("datasets.0.prompts.isl.mean", "64", "datasets.0.unheard", "2", "phases.0.kind", "warmup",
+				"phases.0.concurrency", "1", "phases.1.concurrency", "2"),
+			of("datasets.0.prompts.isl.mean", "128", "phases.0.kind", "warmup",
+				"phases.0.concurrency", "1", "phases.1.concurrency", "4"),
+			"--isl is 64 in the first, 128 in the second; datasets.0.unheard is 2 in the first, not set in the second; " +
+				"phases.1.concurrency is 2 in the first, 4 in the second",
+		},
+	} {
+		var said []string
+		for _, d := range receipt.Differences(c.a, c.b) {
+			if d.Class == receipt.Fatal {
+				said = append(said, d.String())
+			}
+		}
+		if got := strings.Join(said, "; "); got != c.want {
+			t.Errorf("%q\nwant %q", got, c.want)
+		}
+	}
+}
+
 // Two draws of one distribution are the same workload, however few they are.
 func TestChanceIsNoDifference(t *testing.T) {
 	t.Parallel()
@@ -138,7 +180,7 @@ func TestChanceIsNoDifference(t *testing.T) {
 		t.Errorf("100 lengths each of 500 ± 250: %v", d)
 	}
 	for _, r := range []*receipt.Receipt{a, b} {
-		r.Number("requests.ok", 1e6)
+		r.Number("requests.attempted", 1e6)
 	}
 	if d := find(t, receipt.Differences(a, b), name); d == nil || d.Class != receipt.Fatal {
 		t.Errorf("a million each: %+v, want a fatal difference", d)

@@ -91,7 +91,7 @@ func long(question string, best []decide.Best) bool {
 // with all the work that it is best at. Of one comparison of two cells the comparison
 // itself has said it.
 func (r *Report) bestBeside(best []decide.Best) (out []string) {
-	if len(r.Results.Comparisons) == 1 && !(Comparison{r.Results.Comparisons[0]}).severalCells() {
+	if len(r.Results.Comparisons) == 1 && !(Comparison{Comparison: r.Results.Comparisons[0]}).severalCells() {
 		return nil
 	}
 	var said []string

@@ -10,11 +10,15 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sinks/receipt"
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
 // Comparison shows what two systems say against each other.
-type Comparison struct{ *decide.Comparison }
+type Comparison struct {
+	*decide.Comparison
+	Unlike []receipt.Unlike // what is not the same in both, by their receipts
+}
 
 // Screen is how a comparison is printed: for a terminal of so many columns, with the
 // metrics that decide nothing, and with the exit code.
@@ -52,6 +56,7 @@ func (c Comparison) screen(how Screen, short bool) string {
 	if short {
 		sentences = sentences[:1]
 	}
+	sentences = append(sentences, c.otherwise()...)
 	s.spread(sentences, facts)
 	s.part(design)
 	if line := c.load(); line != "" {
@@ -76,6 +81,7 @@ func (c Comparison) overview(how Screen) string {
 	if line := c.Changes(); line != "" {
 		sentences = append(sentences, line)
 	}
+	sentences = append(sentences, c.otherwise()...)
 	facts := c.design()
 	if code := c.Exit(); code != diag.OK {
 		facts += fmt.Sprintf(" · exit %d", code)
@@ -127,6 +133,9 @@ func (c Comparison) workloads() (g *grid, workloads int) {
 // isl 512 · osl 8 · requests 160".
 func (c Comparison) load() string {
 	var parts []string
+	if len(c.otherwise()) > 0 { // both were not asked one thing
+		return ""
+	}
 	for _, name := range []string{"concurrency", "rate", "isl", "osl", "requests", "duration"} {
 		for _, f := range c.Load {
 			path := strings.Split(f.Name, ".")

@@ -39,7 +39,7 @@ func compared() Comparison {
 	}
 	rows[0].BeyondMargin, rows[1].Trials, rows[4].Primary = true, decide.Trials{Least: 12, Most: 35}, false
 	rows[3].Note, rows[3].Detectable = "a side is 0 or has no end, so that only the direction counts", nan
-	return Comparison{&decide.Comparison{
+	return Comparison{Comparison: &decide.Comparison{
 		Baseline: "before", Candidate: "after|\x1b[31m", Paired: true, Trials: 5,
 		Compared: 4, Rows: rows, OnlyCandidate: []string{"concurrency 8"},
 	}}
@@ -380,7 +380,7 @@ func TestTheIntervalThatDecidedIsShown(t *testing.T) {
 			}
 			outcomes = append(outcomes, o)
 		}
-		c := Comparison{decide.Aggregate(plan, outcomes).Comparisons[0]}
+		c := Comparison{Comparison: decide.Aggregate(plan, outcomes).Comparisons[0]}
 		legend := c.levels(c.Rows, false)
 		for _, r := range c.Rows {
 			low, high, level := r.Shown()
@@ -483,7 +483,9 @@ func TestMarginsOfSharesAreInPoints(t *testing.T) {
 // workloads is a comparison of n workloads: of each three metrics that decide.
 func workloads(n int, outcome func(cell, metric int) decide.Verdict) Comparison {
 	one := compared()
-	c := Comparison{&decide.Comparison{Baseline: "before", Candidate: "after", Paired: true, Trials: 5, Compared: 3 * n}}
+	c := Comparison{Comparison: &decide.Comparison{
+		Baseline: "before", Candidate: "after", Paired: true, Trials: 5, Compared: 3 * n,
+	}}
 	for cell := range n {
 		for k, r := range one.Rows[:3] {
 			r.Cell, r.Outcome = fmt.Sprintf("isl %d, concurrency 4", 64<<cell), outcome(cell, k)

@@ -25,6 +25,7 @@ type compareDoc struct {
 	StampsB   []string     `json:"candidate_stamps,omitempty"`
 	OnlyA     []string     `json:"only_baseline,omitempty"`
 	OnlyB     []string     `json:"only_candidate,omitempty"`
+	Unlike    []unlikeDoc  `json:"unlike,omitempty"` // by the receipts of both
 }
 
 type compareRow struct {
@@ -60,6 +61,8 @@ type compareRow struct {
 	Note        string `json:"note,omitempty"`
 	Undecidable bool   `json:"undecidable,omitempty"` // more trials do not decide it
 	Check       string `json:"check,omitempty"`       // that puts its figures in doubt
+	// what makes it a comparison of two workloads, which was asked for all the same
+	NotTheSame []string `json:"not_the_same,omitempty"`
 }
 
 // Doc is the comparison as data: what JSON cannot hold is absent.
@@ -68,20 +71,21 @@ func (c Comparison) Doc() any {
 		Baseline: c.Baseline, Candidate: c.Candidate, Outcome: string(c.Outcome()),
 		Headline: c.Headline(), ExitCode: int(c.Exit()), Paired: c.Paired,
 		Trials: c.Trials, Compared: c.Compared, StampsA: c.Stamps[0], StampsB: c.Stamps[1],
-		OnlyA: c.OnlyBaseline, OnlyB: c.OnlyCandidate,
+		OnlyA: c.OnlyBaseline, OnlyB: c.OnlyCandidate, Unlike: c.unlikeDocs(),
 	}
 	for _, r := range c.Rows {
-		d.Rows = append(d.Rows, describeRow(r))
+		d.Rows = append(d.Rows, c.describeRow(r))
 	}
 	for _, r := range c.Together {
-		d.Together = append(d.Together, describeRow(r))
+		d.Together = append(d.Together, c.describeRow(r))
 	}
 	return d
 }
 
-func describeRow(r decide.Row) compareRow {
+func (c Comparison) describeRow(r decide.Row) compareRow {
 	return compareRow{
-		Cell: r.Cell, Metric: r.Key.Tag, Stat: r.Key.Stat, Unit: r.Unit, Window: r.Window, Primary: r.Primary,
+		NotTheSame: c.fatal(r.Cell),
+		Cell:       r.Cell, Metric: r.Key.Tag, Stat: r.Key.Stat, Unit: r.Unit, Window: r.Window, Primary: r.Primary,
 		Baseline: metrics.OrNil(r.Base), Candidate: metrics.OrNil(r.Candidate), Change: metrics.OrNil(r.Change),
 		Low: metrics.OrNil(r.Low), High: metrics.OrNil(r.High),
 		EqualLow: metrics.OrNil(r.EqualLow), EqualHigh: metrics.OrNil(r.EqualHigh),
@@ -112,7 +116,7 @@ func ReadComparisons(path string) (out []Comparison, err error) {
 		for _, r := range c.Rows {
 			of.Rows = append(of.Rows, r.row())
 		}
-		out = append(out, Comparison{of})
+		out = append(out, Comparison{Comparison: of})
 	}
 	return out, nil
 }

@@ -147,8 +147,15 @@ func signed(v float64, more int) string {
 	return strings.Replace(s, "-", "−", 1)
 }
 
-// remark is what a row says in words.
+// remark is what a row says in words, also that it is about two workloads.
 func remark(r decide.Row) string {
+	if r.Apart {
+		return saidOf(r) + ", not the same"
+	}
+	return saidOf(r)
+}
+
+func saidOf(r decide.Row) string {
 	margin := InMargin(r)
 	switch {
 	case r.Undecidable:

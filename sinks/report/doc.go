@@ -90,7 +90,7 @@ func (r *Report) Doc(code diag.Code, interrupted bool) Doc {
 	}
 	d.Conclusions, d.Search = r.Sentences(), r.searchDoc()
 	for _, c := range r.Results.Comparisons {
-		d.Comparisons = append(d.Comparisons, Comparison{c}.Doc())
+		d.Comparisons = append(d.Comparisons, Comparison{Comparison: c}.Doc())
 	}
 	return d
 }

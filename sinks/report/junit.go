@@ -99,7 +99,7 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 		suites = append(suites, s)
 	}
 	for _, c := range r.Results.Comparisons {
-		suites = append(suites, Comparison{c}.suite(r.Plan.Experiment.Compare.Undecided))
+		suites = append(suites, Comparison{Comparison: c}.suite(r.Plan.Experiment.Compare.Undecided))
 	}
 	return writeJUnit(w, suites...)
 }

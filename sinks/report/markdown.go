@@ -26,7 +26,7 @@ func (r *Report) WriteMarkdown(path string, tables []string) error {
 	b.WriteString(strings.ReplaceAll(console.String(), "```", "'''")) // a name does not end the block
 	b.WriteString("```\n\n")
 	for _, c := range r.Results.Comparisons {
-		if err := (Comparison{c}).WriteMarkdown(&b); err != nil {
+		if err := (Comparison{Comparison: c}).WriteMarkdown(&b); err != nil {
 			return err
 		}
 		b.WriteByte('\n')

@@ -114,8 +114,8 @@ func (r *Report) matrix(s *sheet) (without []string) {
 	cols := headlines(r.Results)
 	t, legend := r.table(cols, s.width)
 	for _, c := range r.Results.Comparisons {
-		if !(Comparison{c}).severalCells() {
-			Comparison{c}.table(s, "in summary.md", r.folded >= withoutCauses)
+		if !(Comparison{Comparison: c}).severalCells() {
+			Comparison{Comparison: c}.table(s, "in summary.md", r.folded >= withoutCauses)
 			s.part(space)
 			if r.folded == 0 {
 				s.line("")
@@ -124,7 +124,7 @@ func (r *Report) matrix(s *sheet) (without []string) {
 			t, legend = g, signs
 		}
 	}
-	if len(r.Results.Comparisons) == 0 || (Comparison{r.Results.Comparisons[0]}).severalCells() ||
+	if len(r.Results.Comparisons) == 0 || (Comparison{Comparison: r.Results.Comparisons[0]}).severalCells() ||
 		len(r.Results.Comparisons) > 1 {
 		s.part(essential)
 		t.write(s)

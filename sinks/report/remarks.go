@@ -138,6 +138,9 @@ func (c Comparison) remarks(shown, hidden []decide.Row, more string, short bool)
 		out = append(out, said{text: fmt.Sprintf("time stamps: of the %s in the baseline, of the %s in the candidate. The application's are late, which is in every change of a latency: measure both in one way, with HTTP/1.1 and without a proxy",
 			strings.Join(c.Stamps[0], " and the "), strings.Join(c.Stamps[1], " and the ")), weight: missed})
 	}
+	for _, line := range c.Moved() {
+		out = append(out, said{text: line, weight: doubtful})
+	}
 	if len(c.OnlyBaseline) > 0 {
 		out = append(out, said{text: "only in the baseline: " + some(c.OnlyBaseline, maxChanges), weight: doubtful})
 	}

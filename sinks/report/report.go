@@ -123,7 +123,7 @@ func (r *Report) room() int {
 		return linesOfOne
 	case r.Search != nil:
 		return linesAtLeast
-	case len(r.Results.Comparisons) == 1 && !(Comparison{r.Results.Comparisons[0]}).severalCells():
+	case len(r.Results.Comparisons) == 1 && !(Comparison{Comparison: r.Results.Comparisons[0]}).severalCells():
 		return linesOfPair
 	}
 	return max(linesAtLeast, len(r.Results.Cells)+linesBeyond)
@@ -163,7 +163,7 @@ func (r *Report) screen() string {
 		r.head(s)
 		if c := r.Results.Comparisons; len(c) > 0 {
 			s.part(design)
-			if line := (Comparison{c[0]}).load(); line != "" {
+			if line := (Comparison{Comparison: c[0]}).load(); line != "" {
 				s.wrapped("", line)
 			}
 			if r.folded < withoutCauses {
@@ -233,7 +233,7 @@ func (r *Report) head(s *sheet) {
 	} else if n := len(r.Plan.Cells); n > 1 && len(r.Results.Comparisons) == 0 {
 		parts = append(parts, words.Count(n, "cell")+" × "+words.Count(r.Plan.Trials, "trial"))
 	} else if len(r.Results.Comparisons) > 0 {
-		parts = append(parts, Comparison{r.Results.Comparisons[0]}.design())
+		parts = append(parts, Comparison{Comparison: r.Results.Comparisons[0]}.design())
 	} else {
 		parts = append(parts, words.Count(r.Plan.Trials, "trial"))
 	}
@@ -241,7 +241,7 @@ func (r *Report) head(s *sheet) {
 	if r.Verdict == validity.Invalid && r.Plan.Experiment.AllowInvalid {
 		verdict += ", exit code 0 because allow_invalid is set"
 	}
-	pair := len(r.Results.Comparisons) == 1 && !(Comparison{r.Results.Comparisons[0]}).severalCells()
+	pair := len(r.Results.Comparisons) == 1 && !(Comparison{Comparison: r.Results.Comparisons[0]}).severalCells()
 	if r.folded >= mostFolds && r.Search == nil && !pair { // the legend has no room for it
 		parts = append(parts, fmt.Sprintf("%.0f %% intervals", 100*r.Results.Level))
 	}
@@ -278,12 +278,12 @@ func (r *Report) answer() (out []string) {
 		return out
 	}
 	for _, c := range r.Results.Comparisons {
-		out = append(out, Comparison{c}.Headline())
-		line := Comparison{c}.Changes()
+		out = append(out, Comparison{Comparison: c}.Headline())
+		line := Comparison{Comparison: c}.Changes()
 		if r.folded > 0 { // the headline names what is not decided
-			line = cmp.Or(Comparison{c}.changes(decide.Worse, decide.Better, decide.Equivalent), line)
+			line = cmp.Or(Comparison{Comparison: c}.changes(decide.Worse, decide.Better, decide.Equivalent), line)
 		}
-		if line != "" && (Comparison{c}).severalCells() {
+		if line != "" && (Comparison{Comparison: c}).severalCells() {
 			out = append(out, line)
 		}
 	}

@@ -32,8 +32,8 @@ func (r *Report) Sentences() (out []string) {
 		return r.adaptiveSentences()
 	}
 	for _, c := range r.Results.Comparisons { // what was asked is answered first
-		out = append(out, Comparison{c}.Headline())
-		if s := (Comparison{c}).Changes(); s != "" {
+		out = append(out, Comparison{Comparison: c}.Headline())
+		if s := (Comparison{Comparison: c}).Changes(); s != "" {
 			out = append(out, s)
 		}
 	}

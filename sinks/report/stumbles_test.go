@@ -451,7 +451,7 @@ func TestAComparisonOfOneWorkloadIsShort(t *testing.T) {
 		r := crowded(t, rng, checks, "compare={axis: endpoint}",
 			"sweep={parameters: {endpoint: [{label: before, url: http://a}, {label: after, url: http://b}]}}",
 			`gates=["time_to_first_token.p99 < 250", "error_rate == 0"]`)
-		c := Comparison{r.Results.Comparisons[0]}
+		c := Comparison{Comparison: r.Results.Comparisons[0]}
 		c.Load = []decide.Fact{{Name: "concurrency", Value: "4"}, {Name: "isl", Value: "64"}, {Name: "requests", Value: "160"}}
 		for range 4 {
 			width := widths(rng)

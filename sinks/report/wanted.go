@@ -162,7 +162,7 @@ func (r *Report) openBest(holds func(decide.Best) bool) bool {
 func (r *Report) wantedForPairs() wanted {
 	w := wanted{what: "the comparison, if nothing changed"}
 	for _, c := range r.Results.Comparisons {
-		if pairs := (Comparison{c}); c.Outcome() == decide.Unclear && pairs.severalCells() {
+		if pairs := (Comparison{Comparison: c}); c.Outcome() == decide.Unclear && pairs.severalCells() {
 			w.trials = max(w.trials, pairs.trialsIfEqual().Most)
 		}
 	}

@@ -131,6 +131,8 @@ func (d *delivered) add(rows *sinks.TableRows, i int) {
 	if !math.IsNaN(sent) && !math.IsNaN(end) {
 		d.sent, d.end = append(d.sent, sent), append(d.end, end)
 	}
+	d.isl.add(get("isl"))
+	d.requested.add(get("osl_requested"))
 	d.clocked = d.clocked && get("open_loop") == 1
 	if get("connection_reused") == 1 {
 		d.reused++
@@ -154,9 +156,7 @@ func (d *delivered) add(rows *sinks.TableRows, i int) {
 		}
 		return
 	}
-	d.isl.add(get("isl"))
 	d.osl.add(get("osl"))
-	d.requested.add(get("osl_requested"))
 	d.prompt.add(get("usage_prompt_tokens"))
 	d.completion.add(get("usage_completion_tokens"))
 	d.overhead.add(get("usage_prompt_tokens") - get("isl"))

@@ -17,6 +17,7 @@ import (
 	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/sinks/receipt"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 )
@@ -40,6 +41,14 @@ func readOurs(dir string) (*System, error) {
 			Closed: sweep.Closed(phasesOf(c.Benchmark)),
 			Judged: sweep.Percentile(sweep.Planned(phasesOf(c.Benchmark))),
 		})
+	}
+	told, err := Receipts(dir)
+	if err != nil {
+		return nil, refuse(dir, err.Error(), "the directory is damaged: run the experiment again")
+	}
+	s.receipts = map[string][]*receipt.Receipt{}
+	for _, r := range told.Runs {
+		s.receipts[r.Cell] = append(s.receipts[r.Cell], r.Receipt)
 	}
 	s.Stamps = stampsOf(dir)
 	s.Command = commandOf(dir)

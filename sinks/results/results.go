@@ -16,6 +16,7 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/importer"
+	"aiperf.dev/aiperf/sinks/receipt"
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
@@ -25,8 +26,9 @@ type System struct {
 	Ours         bool
 	AllowInvalid bool // its experiment takes INVALID runs
 	Trials       int
-	Left         []string         // what is left out of a comparison with another program's, and why
-	imported     *importer.Result // of another program; nil for ours
+	Left         []string                      // what is left out of a comparison with another program's, and why
+	imported     *importer.Result              // of another program; nil for ours
+	receipts     map[string][]*receipt.Receipt // of the runs of ours, by cell
 }
 
 // Read reads the directory by the reader that knows it.

@@ -12,7 +12,6 @@ import (
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
-	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -28,7 +27,7 @@ type Arm struct {
 // ArmCell is what one system gave at one point.
 type ArmCell struct {
 	Label  string    // what is alike in both arms: "concurrency 4"
-	Alike  []Fact    // what must be alike for the numbers to be comparable
+	Alike  []Fact    // what was asked, which must be alike for the numbers to be comparable
 	Closed bool      // a load that waits for answers: its throughput is the server's doing
 	Judged string    // the percentile that its planned requests are judged by; "" where they are not known
 	Runs   []Outcome // in order of trials
@@ -140,6 +139,9 @@ type Row struct {
 	Undecidable      bool    // an UNDECIDED row that more trials do not decide: Note says why
 	Check            string  // the check that puts its figures in doubt, "" for none
 
+	// Apart says that both sides did not do the same, and are compared all the same.
+	Apart bool
+
 	judged string  // the percentile that both arms are judged by
 	left   float64 // of a share: what is good of the baseline's whole, see evidence
 	clean  bool    // of a share: all of both sides is good
@@ -197,7 +199,7 @@ func Compare(baseline, candidate Arm, t Terms) (*Comparison, error) {
 	return c, nil
 }
 
-// match finds the cells that both arms have, and refuses what is unlike.
+// match finds the cells that both arms have.
 func (c *Comparison) match(a, b Arm) ([]*duel, error) {
 	var pairs []*duel
 	for i := range a.Cells {
@@ -205,9 +207,6 @@ func (c *Comparison) match(a, b Arm) ([]*duel, error) {
 		if j < 0 {
 			c.OnlyBaseline = append(c.OnlyBaseline, a.Cells[i].Label)
 			continue
-		}
-		if err := unlike(a, b, &a.Cells[i], &b.Cells[j]); err != nil {
-			return nil, err
 		}
 		pairs = append(pairs, newDuel(&a.Cells[i], &b.Cells[j], c.terms))
 		c.Load = a.Cells[i].Alike
@@ -246,103 +245,6 @@ func labels(a Arm) string {
 		names = append(names[:3:3], fmt.Sprintf("%d more", n-3))
 	}
 	return strings.Join(names, "; ")
-}
-
-// maxUnlike is how many properties an error names.
-const maxUnlike = 4
-
-// unlike names the properties that are not the same in both, what the user asks for before
-// what follows from it: the size of a synthetic data set is that of the requests. An arm of
-// which nothing is known is taken at its word.
-func unlike(a, b Arm, x, y *ArmCell) error {
-	if len(x.Alike) == 0 || len(y.Alike) == 0 {
-		return nil
-	}
-	there := map[string]string{}
-	for _, f := range y.Alike {
-		there[f.Name] = f.Value
-	}
-	var asked, follows []string
-	differ := func(name, was, is string) {
-		said := fmt.Sprintf("%s is %s in the first, %s in the second", typedAs(name, x.Alike), was, is)
-		if strings.HasPrefix(name, "datasets.") && strings.HasSuffix(name, ".entries") {
-			follows = append(follows, said)
-			return
-		}
-		asked = append(asked, said)
-	}
-	for _, f := range x.Alike {
-		is, ok := there[f.Name]
-		if delete(there, f.Name); !ok {
-			differ(f.Name, f.Value, "not set")
-		} else if is != f.Value {
-			differ(f.Name, f.Value, is)
-		}
-	}
-	for _, f := range y.Alike {
-		if is, left := there[f.Name]; left {
-			differ(f.Name, "not set", is)
-		}
-	}
-	all := append(asked, follows...)
-	if len(all) == 0 {
-		return nil
-	}
-	if more := len(all) - maxUnlike; more > 0 {
-		all = append(all[:maxUnlike:maxUnlike], fmt.Sprintf("%d more", more))
-	}
-	at := ""
-	if len(a.Cells) > 1 || len(b.Cells) > 1 {
-		at = " at " + x.Label
-	}
-	return &diag.Error{
-		Message: fmt.Sprintf("%s and %s did not do the same%s: %s", a.Name, b.Name, at, strings.Join(all, "; ")),
-		Hint:    "only the compared axis may differ; run both with the same experiment",
-	}
-}
-
-// typedAs is the flag of a property, or its key: "--request-count" of "phases.0.requests".
-// One of several phases or data sets has a key alone, as flags are about the only one.
-func typedAs(name string, of []Fact) string {
-	list, rest, _ := strings.Cut(name, ".")
-	at, rest, numbered := strings.Cut(rest, ".")
-	path := "benchmark." + name
-	switch {
-	case !numbered:
-	case list == "datasets":
-		path = "benchmark.datasets.main." + rest
-	case list == "phases":
-		path = "benchmark.phases." + valueOf(of, "phases."+at+".kind", "profiling") + "." + rest
-	}
-	same := func(f Fact) bool {
-		return numbered && strings.HasPrefix(f.Name, list+".") && !strings.HasPrefix(f.Name, list+"."+at+".")
-	}
-	if !slices.ContainsFunc(of, same) {
-		for _, o := range schema.Options() {
-			if o.Path == path && !o.Hidden && o.Instead == "" && !o.Unsupported {
-				return "--" + plainest(o.Names)
-			}
-		}
-	}
-	return name
-}
-
-func valueOf(of []Fact, name, without string) string {
-	for _, f := range of {
-		if f.Name == name {
-			return f.Value
-		}
-	}
-	return without
-}
-
-// plainest is the name of a flag that people type: the first, or one less than half as long.
-func plainest(names []string) string {
-	short := slices.MinFunc(names, func(a, b string) int { return len(a) - len(b) })
-	if 2*len(short) < len(names[0]) {
-		return short
-	}
-	return names[0]
 }
 
 // duel is one cell of both arms.

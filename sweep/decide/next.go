@@ -150,7 +150,7 @@ func flagOf(a schema.Axis) string {
 	last := a.Path[strings.LastIndex(a.Path, ".")+1:]
 	for _, o := range schema.Options() {
 		if o.Path == "benchmark.phases.profiling."+last && !o.Hidden && o.Instead == "" && !o.Unsupported {
-			return "--" + plainest(o.Names)
+			return o.Typed()
 		}
 	}
 	return ""

@@ -21,6 +21,7 @@ import (
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/importer"
+	"aiperf.dev/aiperf/sinks/receipt"
 	"aiperf.dev/aiperf/sinks/report"
 	"aiperf.dev/aiperf/sinks/report/chart"
 	"aiperf.dev/aiperf/sinks/results"
@@ -162,6 +163,11 @@ func compare(d *chart.Data) {
 	}
 	a, b, err := results.Two(d.Dirs[0], d.Dirs[1])
 	var c *decide.Comparison
+	var unlike []receipt.Unlike
+	if err == nil {
+		unlike = results.Unlike(a, b)
+		err = results.Refuse(a, b, unlike)
+	}
 	if err == nil {
 		c, err = decide.Compare(a.Arm, b.Arm, decide.Terms{Invalid: a.AllowInvalid && b.AllowInvalid})
 	}
@@ -171,10 +177,11 @@ func compare(d *chart.Data) {
 	}
 	names := chart.Names(d.Dirs)
 	c.Baseline, c.Candidate = names[0], names[1]
-	of := report.Comparison{Comparison: c}
+	of := report.Beside(c, unlike)
 	if d.Compared = []string{of.Headline()}; of.Changes() != "" {
 		d.Compared = append(d.Compared, of.Changes())
 	}
+	d.Compared = append(d.Compared, of.Moved()...)
 	drawn(d, of)
 }
 
