@@ -177,9 +177,16 @@ func TestNotComparableByHand(t *testing.T) {
 	if x.Avg != y.Avg || x.Avg != 25 || mean(three(), vllm)-mean(early, vllm) != 5 {
 		t.Errorf("TTFT %v and %v, vLLM's %v and %v", x.Avg, y.Avg, mean(three(), vllm), mean(early, vllm))
 	}
-	d, _ := importer.Define("vllm", "", "ttft", []importer.Setting{{Name: "endpoint.type", Value: "chat"}})
-	if d.Relation != importer.NotComparable {
-		t.Errorf("vLLM's TTFT of a chat is %s", d.Relation)
+	itl, _ := b.Get(metrics.InterTokenLatency)
+	if v, _ := a.Get(metrics.InterTokenLatency); v.Avg != itl.Avg ||
+		mean(early, perRequest["vllm tpot"]) <= mean(three(), perRequest["vllm tpot"]) {
+		t.Errorf("ITL %v and %v", v.Avg, itl.Avg)
+	}
+	for _, metric := range []string{"ttft", "tpot", "itl"} {
+		d, _ := importer.Define("vllm", "", metric, []importer.Setting{{Name: "endpoint.type", Value: "chat"}})
+		if d.Relation != importer.NotComparable {
+			t.Errorf("vLLM's %s of a chat is %s", metric, d.Relation)
+		}
 	}
 	long := []moments{{0, 0, 30, []float64{30, 40, 50, 60, 70, 80}, 80, 80, 80, 10, true}}
 	short := []moments{{0, 0, 30, []float64{30, 40}, 40, 40, 40, 10, true}}

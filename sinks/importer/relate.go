@@ -75,3 +75,30 @@ func (r *Run) Definitions() (out []Definition) {
 	}
 	return out
 }
+
+// LeaveOutUnlike drops what does not mean the same as here, of the figures and of the
+// single requests.
+func (r *Run) LeaveOutUnlike() {
+	unlike := map[string]bool{}
+	for _, d := range r.Definitions() {
+		unlike[d.Ours] = unlike[d.Ours] || d.Relation == NotComparable
+	}
+	r.Stats = slices.DeleteFunc(slices.Clone(r.Stats), func(s metrics.Stat) bool { return unlike[s.Tag] })
+	each := r.Each
+	if each == nil {
+		return
+	}
+	r.Each = func(take func(*Request) error) error {
+		return each(func(q *Request) error {
+			for tag, v := range map[string]*float64{
+				metrics.TimeToFirstToken: &q.TTFT, metrics.InterTokenLatency: &q.ITL,
+				metrics.RequestLatency: &q.Latency,
+			} {
+				if unlike[tag] {
+					*v = math.NaN()
+				}
+			}
+			return take(q)
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -362,17 +363,15 @@ func (d *Data) footer(c *Cell, has shown, bars string) string {
 	return strings.Join(parts, " · ")
 }
 
-// program is whose files these are.
+// program is whose files these are, each once.
 func (d *Data) program() string {
+	var names []string
 	for _, dir := range d.Dirs {
-		if d.Foreign[dir] == "" {
-			return "aiperf"
+		if name := cmp.Or(d.Foreign[dir], "aiperf"); !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
-	if len(d.Dirs) > 0 {
-		return d.Foreign[d.Dirs[0]]
-	}
-	return "aiperf"
+	return cmp.Or(strings.Join(names, ", "), "aiperf")
 }
 
 func (r *Requests) count(c *Cell) int {

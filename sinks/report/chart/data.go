@@ -180,14 +180,19 @@ func (d *Data) label(c *Cell, without string) string {
 func Load(dirs ...string) (*Data, error) {
 	d := &Data{Limits: map[string]float64{}, Dirs: dirs, Foreign: map[string]string{}, Requests: &Requests{}}
 	names := Names(dirs)
+	readers, mixed := make([]results.Reader, len(dirs)), false
 	for i, dir := range dirs {
-		r, err := results.Find(dir)
-		if err != nil {
+		var err error
+		if readers[i], err = results.Find(dir); err != nil {
 			return nil, err
 		}
-		if r.Runs != nil {
+		mixed = mixed || readers[i].Name != readers[0].Name
+	}
+	for i, dir := range dirs {
+		var err error
+		if r := readers[i]; r.Runs != nil {
 			d.Foreign[dir] = r.Name
-			err = d.readForeign(dir, names[i], len(dirs) > 1, r.Runs)
+			err = d.readForeign(dir, names[i], len(dirs) > 1, mixed, r.Runs)
 		} else {
 			err = d.read(dir, names[i], len(dirs) > 1)
 		}

@@ -17,8 +17,9 @@ import (
 
 // readForeign makes cells of the runs that another program's directory holds, and
 // requests of its lines. The first token and the last lie where the latencies say.
-// There are no checks.
-func (d *Data) readForeign(dir, name string, several bool, read func(dir string) ([]importer.Run, error)) error {
+// There are no checks. Beside results of other programs figures that do not mean the same
+// are left out.
+func (d *Data) readForeign(dir, name string, several, mixed bool, read func(dir string) ([]importer.Run, error)) error {
 	runs, err := read(dir)
 	if err != nil {
 		return err
@@ -28,7 +29,12 @@ func (d *Data) readForeign(dir, name string, several bool, read func(dir string)
 	single := map[run]importer.Run{}
 	told, before := 0, d.Requests.Total
 	for _, r := range runs {
-		d.Version = joined(d.Version, r.Version)
+		if r.Version != "" {
+			d.Version = joined(d.Version, r.Version)
+		}
+		if mixed {
+			r.LeaveOutUnlike()
+		}
 		c := at[r.Label]
 		if c == nil {
 			c = &Cell{
