@@ -42,7 +42,8 @@ func slowing(metric string, ms float64, words string, cv, gamma, apart float64) 
 			return server{
 				words: fmt.Sprintf("ttft=40ms&itl=5ms&cv=%g&seed=%d%s", cv, n+1, words),
 				pace: func(load float64, run int) float64 {
-					return math.Pow(load/limit, gamma) * math.Exp(apart*seed.Stream(int64(n),
+					// no answer takes more than some hours: a cliff's times are more than a clock can count
+					return min(1e6, math.Pow(load/limit, gamma)) * math.Exp(apart*seed.Stream(int64(n),
 						fmt.Sprintf("sim/search/%d", run)).NormFloat64())
 				},
 			}, limit
