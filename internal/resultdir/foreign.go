@@ -19,7 +19,7 @@ func occupied(dir string, writes []string) string {
 	if holds(dir) != "" {
 		return ""
 	}
-	names := []string{MarkdownName, AnswerName, ViewName, ResolvedName}
+	names := []string{MarkdownName, AnswerName, ViewName, ResolvedName, ReceiptName}
 	for _, ending := range SourceEndings {
 		names = append(names, SourceName+ending)
 	}

@@ -36,6 +36,7 @@ type hello struct {
 	K       int64  `json:"k"`
 	Version string `json:"version"`
 	Host    string `json:"host"`
+	Node    string `json:"node,omitempty"` // of a cluster, which it runs on
 	PID     int    `json:"pid"`
 }
 

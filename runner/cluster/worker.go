@@ -96,7 +96,9 @@ func (j *Joining) join(ctx context.Context) error {
 	if err := errors.Join(takes, ends, conn.FlushTimeout(starting)); err != nil { // who has joined may be ordered
 		return err
 	}
-	w.me, err = ask[welcome](conn, subjectJoin, hello{w.inbox, j.K, j.Version, host, os.Getpid()}, starting)
+	w.me, err = ask[welcome](conn, subjectJoin, hello{
+		Orders: w.inbox, K: j.K, Version: j.Version, Host: host, Node: os.Getenv("NODE_NAME"), PID: os.Getpid(),
+	}, starting)
 	switch {
 	case err != nil:
 		return err

@@ -38,6 +38,7 @@ type Sent struct {
 type Sender struct {
 	Worker   int64  `json:"worker"`
 	Host     string `json:"host"`
+	Node     string `json:"node,omitempty"` // of a cluster, where that is known
 	PID      int    `json:"pid"`
 	Requests int64  `json:"requests"` // with a record
 	// ms: how far its clock may be from the one that all set theirs by, and the latest
