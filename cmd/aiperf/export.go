@@ -29,7 +29,7 @@ answer, the table of cells, the charts, the evidence.
   aiperf report results/quickstart-20261121T093000Z
   aiperf report results/before results/after --output compare.html`,
 	flags: append([]argv.Switch{
-		{Name: "output", Arg: "FILE", Doc: "file to write (default: report.html in the first directory)"},
+		{Name: "output", Arg: "FILE", Doc: "file to write (default: report.html, or comparison.html of several, in the first directory)"},
 		{Name: "paths", Arg: "DIR", Many: true, Doc: "result directory; the same as naming it without a flag"},
 	}, expenseFlags...),
 	run: func(a *app, p *argv.Line) error {
@@ -50,9 +50,18 @@ answer, the table of cells, the charts, the evidence.
 		if err != nil {
 			return err
 		}
-		out := cmp.Or(p.Get("output"), besideResult(dirs[0], resultdir.ViewName))
+		name := resultdir.ViewName
+		if len(dirs) > 1 { // which the page of the first one alone is not
+			name = resultdir.BothName
+		}
+		out := cmp.Or(p.Get("output"), besideResult(dirs[0], name))
 		if err := atomicfile.Through(out, b); err != nil {
 			return err
+		}
+		if isDir(dirs[0]) {
+			if err := resultdir.AddViews(dirs[0], []string{out}); err != nil {
+				return err
+			}
 		}
 		if len(d.Compared) > 0 { // stdout is for what opens the page
 			fmt.Fprintln(a.Err, words.Clean(d.Compared[0]))

@@ -104,7 +104,7 @@ func kindOf(rel string) string {
 		return "run"
 	case rel == RecordsKept:
 		return "records"
-	case rel == ViewName, strings.HasPrefix(rel, PlotsDir+"/"):
+	case rel == ViewName, rel == BothName, strings.HasPrefix(rel, PlotsDir+"/"):
 		return ViewKind
 	case base == MarkdownName, rel == AnswerName, rel == ReceiptName:
 		return "report"

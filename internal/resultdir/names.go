@@ -60,6 +60,7 @@ const LiveName = ".live.json"
 // somebody asks, so that its digest says nothing.
 const (
 	ViewName = "report.html"
+	BothName = "comparison.html" // the page of this directory and others
 	PlotsDir = "plots"
 	ViewKind = "view"
 )

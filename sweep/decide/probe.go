@@ -134,9 +134,19 @@ func (p Prober) Probe(o *Outcome) Probe {
 	return out
 }
 
+// rounds is how many answers a user has at least in a run that tells a rate: before that a
+// closed loop fills and empties, and fewer answers a second come than the server gives.
+const rounds = 2
+
 // pace is how fast requests were answered, and how long they took: in the steady window, without the beginning and the
 // end, in which fewer are under way than were asked for, and else over the whole run.
 func (o *Outcome) pace() (rate, latency float64) {
+	for i := range o.Run.Cell.Resolved.Benchmark.Phases {
+		p := &o.Run.Cell.Resolved.Benchmark.Phases[i]
+		if p.Kind == "profiling" && float64(o.OK) < rounds*float64(p.Concurrency) {
+			return 0, 0
+		}
+	}
 	for _, window := range []string{Steady, Full} {
 		if st, ok := o.stat(window, metrics.RequestThroughput); ok {
 			rate = st.Avg
