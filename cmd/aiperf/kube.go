@@ -112,7 +112,7 @@ var kubeMeasure = slices.Concat(
 
 // kubeOperator are flags of AIPerf's that its operator needs.
 var kubeOperator = []argv.Switch{
-	{Name: "operator", Minor: true, Doc: "of AIPerf: refused, there is no operator here"},
+	{Name: "operator", Minor: true, Doc: "of AIPerf: refused, since no operator is involved"},
 	{Name: "no-operator", Minor: true, Doc: "of AIPerf: what is always done here"},
 }
 

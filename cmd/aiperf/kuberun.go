@@ -171,7 +171,7 @@ func (a *app) kubeLoadNamed(c *kube.Client, p *argv.Line) (string, error) {
 		return "", err
 	}
 	if len(all) == 0 {
-		return "", &diag.Error{Code: diag.Failed, Message: "there is no load in namespace " + c.Namespace, Hint: "aiperf kube list -A lists those of all namespaces"}
+		return "", &diag.Error{Code: diag.Failed, Message: "no loads in namespace " + c.Namespace, Hint: "aiperf kube list -A lists those of all namespaces"}
 	}
 	newest := slices.MaxFunc(all, func(a, b *kube.State) int { return strings.Compare(a.Created, b.Created) })
 	a.note("the newest load is " + newest.Name)
@@ -197,7 +197,7 @@ func onLoad(do func(a *app, c *kube.Client, name string, p *argv.Line) error) fu
 	}
 }
 
-var ignoreMissing = argv.Switch{Name: "ignore-not-found", Doc: "end with 0 where there is no such load"}
+var ignoreMissing = argv.Switch{Name: "ignore-not-found", Doc: "exit with 0 if the load does not exist"}
 
 var kubeLogsCommand = command{
 	name: "kube logs", usage: "print what a load's pods say",
@@ -370,10 +370,7 @@ var kubeDeleteCommand = command{
 			return err
 		}
 		if !found && !p.Has("ignore-not-found") {
-			return &diag.Error{
-				Code: diag.Failed, Message: "there is no load " + p.Words[0] + " in namespace " + c.Namespace,
-				Hint: "aiperf kube list -A lists those of all namespaces",
-			}
+			return kube.Missing(p.Words[0], c.Namespace)
 		}
 		return nil
 	},
@@ -432,10 +429,10 @@ to check them, and creates nothing).`,
 		argv.Switch{Name: "workers", Short: "w", Arg: "N", Doc: "pods of workers (default 10)"},
 		argv.Switch{Name: "image", Short: "i", Arg: "IMAGE", Doc: "image, for rules of the cluster about images"},
 		argv.Switch{Name: "worker-size", Arg: "CPU,MEMORY", Doc: "what each worker's pod gets (default 1,512Mi)"},
-		argv.Switch{Name: "secrets", Arg: "NAME", Many: true, Doc: "Secret that has to be there"},
+		argv.Switch{Name: "secrets", Arg: "NAME", Many: true, Doc: "Secret that must exist"},
 		argv.Switch{Name: "image-pull-secrets", Arg: "NAME", Many: true, Doc: "the same"},
 		argv.Switch{Name: "node-selector", Arg: "KEY=VALUE", Many: true, Doc: "only nodes with this label"},
-		argv.Switch{Name: "endpoint-url", Short: "e", Arg: "URL", Minor: true, Doc: "of AIPerf: refused, pods see it and this machine may not"}),
+		argv.Switch{Name: "endpoint-url", Short: "e", Arg: "URL", Minor: true, Doc: "of AIPerf: refused, since this machine may not reach what pods reach"}),
 	run: func(a *app, p *argv.Line) error {
 		if p.Has("endpoint-url") {
 			return diag.New("--endpoint-url: what pods reach cannot be seen from here",

@@ -47,7 +47,7 @@ type welcome struct {
 	Beat    int64  `json:"beat_ns"`       // how often it says that it is there
 	Dir     string `json:"dir,omitempty"` // where its files may lie: the coordinator removes it
 	Refused string `json:"refused,omitempty"`
-	Taken   bool   `json:"taken,omitempty"` // refused for now: another worker has the place
+	Taken   bool   `json:"taken,omitempty"` // refused because another worker has the place, which may become free
 }
 
 // order tells one worker what to do: to prepare a run, to carry out the one that is

@@ -138,7 +138,7 @@ func clients() string {
 }
 
 // errStrange says that a file is nobody's.
-var errStrange = errors.New("is a file, and no result of a known benchmark client")
+var errStrange = errors.New("is not a result of a benchmark client that aiperf knows")
 
 var errSeveral = errors.New("results of several tools")
 

@@ -104,8 +104,8 @@ func TestPreflight(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"Kubernetes v1.36.3":                                                      kube.OK,
-		"namespace bench is there":                                                kube.OK,
-		"there is no Secret openai":                                               kube.No,
+		"namespace bench exists":                                                  kube.OK,
+		"Secret openai does not exist":                                            kube.No,
 		"the cluster takes the manifests":                                         kube.OK,
 		"quota q: pods has 6 left of 10, and the load takes 7":                    kube.No,
 		"1 nodes take pods of these, with room for 8 workers when they are empty": kube.OK,

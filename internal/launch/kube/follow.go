@@ -141,7 +141,7 @@ func (c *Client) Pods(ctx context.Context, name string) (names []string, err err
 		}
 	}
 	if len(names) == 0 {
-		return nil, missing(name, c.Namespace)
+		return nil, Missing(name, c.Namespace)
 	}
 	return names, nil
 }

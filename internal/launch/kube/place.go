@@ -296,15 +296,15 @@ func (c *Client) State(ctx context.Context, name string) (*State, error) {
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, missing(name, c.Namespace)
+		return nil, Missing(name, c.Namespace)
 	}
 	return all[0], nil
 }
 
-// missing says that there is no such load.
-func missing(name, namespace string) error {
+// Missing says that a load does not exist.
+func Missing(name, namespace string) error {
 	return &diag.Error{
-		Code: diag.Failed, Message: fmt.Sprintf("there is no load %s in namespace %s", name, namespace),
+		Code: diag.Failed, Message: fmt.Sprintf("no load named %s in namespace %s", name, namespace),
 		Hint: "aiperf kube list -A lists those of all namespaces", Cause: &refusal{http.StatusNotFound, ""},
 	}
 }

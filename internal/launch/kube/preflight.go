@@ -80,22 +80,22 @@ func (c *Client) Preflight(ctx context.Context, w *Wants) (out []Finding) {
 	}
 	switch err := c.ask(ctx, http.MethodGet, "/api/v1/namespaces/"+c.Namespace, nil, nil, nil); {
 	case IsMissing(err):
-		add(No, "there is no namespace %s: kubectl create namespace %s", c.Namespace, c.Namespace)
+		add(No, "namespace %s does not exist: kubectl create namespace %s", c.Namespace, c.Namespace)
 		return out
 	case err != nil:
 		add(Unknown, "namespace %s: %v", c.Namespace, err)
 	default:
-		add(OK, "namespace %s is there", c.Namespace)
+		add(OK, "namespace %s exists", c.Namespace)
 	}
 	c.allowed(ctx, add)
 	for _, name := range w.Secrets {
 		switch err := c.ask(ctx, http.MethodGet, c.at("Secret")+"/"+name, nil, nil, nil); {
 		case IsMissing(err):
-			add(No, "there is no Secret %s", name)
+			add(No, "Secret %s does not exist", name)
 		case err != nil:
 			add(Unknown, "Secret %s: %v", name, err)
 		default:
-			add(OK, "Secret %s is there", name)
+			add(OK, "Secret %s exists", name)
 		}
 	}
 	warned := c.Warn
