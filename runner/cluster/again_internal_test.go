@@ -18,10 +18,7 @@ func TestWorkersJoinAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &Coordinator{
-			o: Options{Workers: 1, Version: "test"}, bus: b, all: make(chan struct{}), beats: make([]time.Time, 1),
-			seats: make([]hello, 1), processes: make([]*Process, 1),
-		}
+		c := newCoordinator(&Options{Workers: 1, Version: "test"}, b)
 		if err := c.listen(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -40,6 +37,7 @@ func TestWorkersJoinAgain(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "joined already") {
 		t.Errorf("a second worker in the place of the first: %v", err)
 	}
+	first.still()
 	if err := first.bus.close(); err != nil { // as when the coordinator is killed
 		t.Fatal(err)
 	}

@@ -49,11 +49,15 @@ type Coordinator struct {
 	run       int
 	files     *lender // for workers of other machines; nil where they read what is here
 
-	mu    sync.Mutex
-	seats []hello       // each worker; one that has not joined, or is gone, takes no orders
-	all   chan struct{} // closed when every worker has joined
-	now   *carrying     // the run under way; nil between two
-	beats []time.Time   // the last of each worker
+	pulse string // subject of what the coordinator itself has said
+	still func() // ends its words
+
+	mu     sync.Mutex
+	seats  []seat
+	all    chan struct{} // closed when every worker has joined
+	now    *carrying     // the run under way; nil between two
+	echoed bool          // the coordinator has heard its own last word
+	fences map[string]time.Time
 }
 
 // How long a coordinator waits.
@@ -61,7 +65,7 @@ const (
 	joining   = time.Minute      // for all workers that it started to join
 	arriving  = 30 * time.Minute // for those that are started by somebody else
 	preparing = 30 * time.Minute // for files to be read
-	silence   = 10 * time.Second // of a worker that is there
+	silence   = 10 * time.Second // for what was sent and does not come
 )
 
 // Open starts the workers, and waits until all have joined.
@@ -70,10 +74,7 @@ func Open(ctx context.Context, o Options) (*Coordinator, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Coordinator{
-		o: o, bus: b, all: make(chan struct{}), beats: make([]time.Time, o.Workers), seats: make([]hello, o.Workers),
-		processes: make([]*Process, o.Workers),
-	}
+	c := newCoordinator(&o, b)
 	if o.Launch == nil {
 		c.files = newLender(b.js)
 	}
@@ -84,6 +85,13 @@ func Open(ctx context.Context, o Options) (*Coordinator, error) {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
+}
+
+func newCoordinator(o *Options, b *bus) *Coordinator {
+	return &Coordinator{
+		o: *o, bus: b, all: make(chan struct{}), seats: make([]seat, o.Workers), processes: make([]*Process, o.Workers),
+		fences: map[string]time.Time{}, still: func() {},
+	}
 }
 
 // fill starts the workers that are not there, at first and after one was lost, and waits
@@ -103,16 +111,23 @@ func (c *Coordinator) fill(ctx context.Context) error {
 		}
 		c.processes[k] = p
 	}
-	c.mu.Lock()
-	all, missing := c.all, c.missing()
-	c.mu.Unlock()
-	within := joining
-	if c.o.Launch == nil {
-		if within = arriving; missing > 0 {
+	for {
+		c.mu.Lock()
+		all, missing := c.all, c.missing()
+		c.mu.Unlock()
+		if c.o.Launch != nil {
+			return c.await(ctx, all, joining)
+		}
+		if missing > 0 {
 			c.o.Missing(missing, c.bus.address)
 		}
+		err := c.await(ctx, all, arriving)
+		lost := (*lostError)(nil)
+		if !errors.As(err, &lost) {
+			return err
+		}
+		c.leave(lost.k) // before the others were there: another may come
 	}
-	return c.await(ctx, all, within)
 }
 
 // leave frees the place of a worker that is gone, or as good as gone.
@@ -126,7 +141,8 @@ func (c *Coordinator) leave(k int64) {
 	if c.missing() == 0 {
 		c.all = make(chan struct{})
 	}
-	c.seats[k] = hello{}
+	c.fence(&c.seats[k], c.processes[k] != nil)
+	c.seats[k] = seat{}
 }
 
 // missing is how many workers have not joined.
@@ -190,8 +206,9 @@ func (c *Coordinator) listen(ctx context.Context) error {
 			run.over(&d)
 		}
 	})
+	pulse := c.say()
 	// a worker that asks at once is heard
-	return errors.Join(join, blocks, beats, times, phases, ends, c.bus.conn.FlushTimeout(starting))
+	return errors.Join(join, blocks, beats, times, phases, ends, pulse, c.bus.conn.FlushTimeout(starting))
 }
 
 // join gives a worker its number.
@@ -212,9 +229,10 @@ func (c *Coordinator) join(h hello) welcome {
 	}
 	k := h.K
 	if k < 0 {
-		k = int64(slices.IndexFunc(c.seats, func(s hello) bool { return s.Orders == "" }))
+		k = int64(slices.IndexFunc(c.seats, func(s seat) bool { return s.Orders == "" }))
 	}
-	c.seats[k], c.beats[k] = h, time.Now()
+	c.seats[k] = seat{hello: h, heard: time.Now()}
+	delete(c.fences, h.Was) // what it sent has ended
 	if c.missing() == 0 {
 		close(c.all)
 	}
@@ -272,6 +290,7 @@ func (c *Coordinator) Driver() onerun.Driver { return onerun.Remote{Send: c.send
 
 // Close lets the workers go.
 func (c *Coordinator) Close() error {
+	c.still()
 	for k := range c.processes {
 		if at := c.orders(int64(k)); c.bus.conn != nil && at != "" {
 			_, _ = ask[answer](c.bus.conn, at, order{Quit: true}, time.Second) // it may be gone
@@ -321,7 +340,7 @@ func (c *Coordinator) send(
 	if err := run.deal(open); err != nil {
 		return onerun.Sent{}, err
 	}
-	if err := c.fill(issue); err != nil {
+	if err := errors.Join(c.fill(issue), c.fenced(issue)); err != nil {
 		return onerun.Sent{}, err
 	}
 	if err := c.prepare(issue, open); err != nil {
@@ -353,13 +372,15 @@ func (c *Coordinator) send(
 		run.stopped = true
 		run.mu.Unlock()
 		c.stop(run.number, true)
-	} else if run.early != nil { // all are done
-		err = run.early
 	}
 	close(liveOver)
 	close(stopMerge)
 	wait.Wait()
 	merged.flush()
+	if run.mu.Lock(); run.early != nil { // it has said why before it went
+		err = run.early
+	}
+	run.mu.Unlock()
 	sent, failed := run.sum()
 	return sent, errors.Join(c.gone(err), failed, lost)
 }

@@ -38,7 +38,11 @@ type hello struct {
 	Host    string `json:"host"`
 	Node    string `json:"node,omitempty"` // of a cluster, which it runs on
 	PID     int    `json:"pid"`
+	Was     string `json:"was,omitempty"` // where it took orders before; nothing of those is under way any more
 }
+
+// here is where a worker hears that the coordinator is there.
+func (h *hello) here() string { return h.Orders + ".here" }
 
 // welcome is its number, or why it is not wanted.
 type welcome struct {

@@ -34,6 +34,7 @@ type Joining struct {
 	Wait       time.Duration // for a coordinator that is not there yet
 
 	driver onerun.Driver // what sends; nil is this process, on the real network
+	was    string        // where it took orders before
 }
 
 // Join is a worker until the coordinator lets it go, or is gone, or ctx ends. With Wait it
@@ -49,10 +50,12 @@ func Join(issue, ctx context.Context, j Joining) error {
 				return nil
 			}
 			until = time.Now().Add(j.Wait)
+		case errors.As(err, new(*givenUpError)):
+			until = time.Now().Add(j.Wait)
 		case !notThere(err) && !errors.As(err, new(*takenError)):
 			return err
 		}
-		if issue.Err() != nil || time.Now().After(until) {
+		if j.Wait == 0 || issue.Err() != nil || time.Now().After(until) {
 			return err
 		}
 		select {
@@ -73,6 +76,11 @@ type takenError struct{ why string }
 
 func (e *takenError) Error() string { return e.why }
 
+// givenUpError is a coordinator that goes on without this worker.
+type givenUpError struct{ why string }
+
+func (e *givenUpError) Error() string { return e.why }
+
 // join is a worker once.
 func (j *Joining) join(ctx context.Context) error {
 	outer := ctx
@@ -86,19 +94,24 @@ func (j *Joining) join(ctx context.Context) error {
 	host, _ := os.Hostname()
 	w := &worker{
 		conn: conn, js: js, loader: onerun.NewLoader(), quit: cancel, inbox: nats.NewInbox(), driver: j.driver,
+		began: time.Now(),
 	}
 	if w.driver == nil {
 		w.driver = onerun.Local{}
 	}
+	me := hello{
+		Orders: w.inbox, K: j.K, Version: j.Version, Host: host, Node: os.Getenv("NODE_NAME"), PID: os.Getpid(), Was: j.was,
+	}
+	j.was = w.inbox
 	orders, stops := make(chan *nats.Msg, 16), make(chan *nats.Msg, 16)
 	_, takes := conn.ChanSubscribe(w.inbox, orders)
 	_, ends := conn.ChanSubscribe(subjectStop, stops)
-	if err := errors.Join(takes, ends, conn.FlushTimeout(starting)); err != nil { // who has joined may be ordered
+	_, hears := conn.Subscribe(me.here(), func(*nats.Msg) { w.heard.Store(int64(time.Since(w.began))) })
+	// who has joined may be ordered
+	if err := errors.Join(takes, ends, hears, conn.FlushTimeout(starting)); err != nil {
 		return err
 	}
-	w.me, err = ask[welcome](conn, subjectJoin, hello{
-		Orders: w.inbox, K: j.K, Version: j.Version, Host: host, Node: os.Getenv("NODE_NAME"), PID: os.Getpid(),
-	}, starting)
+	w.me, err = ask[welcome](conn, subjectJoin, me, starting)
 	switch {
 	case err != nil:
 		return err
@@ -149,6 +162,8 @@ type worker struct {
 	loader *onerun.Loader
 	driver onerun.Driver
 	quit   func()
+	began  time.Time
+	heard  atomic.Int64 // when it last heard of the coordinator, in ns since it began
 
 	run  atomic.Int64 // the number of the run under way
 	open *onerun.Opened
@@ -165,13 +180,24 @@ func (w *worker) work(ctx context.Context, orders, stops chan *nats.Msg) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	wait.Go(func() {
-		tick := time.NewTicker(max(time.Duration(w.me.Beat), beatEvery/2))
+		every := max(time.Duration(w.me.Beat), beatEvery/2)
+		tick := time.NewTicker(every)
 		defer tick.Stop()
+		last, unheard := int64(0), 0
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
+				// one that had no time to listen has no time to count, either
+				at := w.heard.Load()
+				if unheard++; at != last {
+					last, unheard = at, 0
+				}
+				if unheard > missedSending && time.Since(w.began)-time.Duration(at) > lease(every) {
+					w.quit() // another may be asked to send what this one does
+					return
+				}
 				w.mu.Lock()
 				live := w.live
 				w.mu.Unlock()
@@ -204,7 +230,8 @@ func (w *worker) work(ctx context.Context, orders, stops chan *nats.Msg) error {
 			if o.Quit {
 				_ = m.Respond(packed(answer{})) // nobody may wait for it
 				if o.Why != "" {
-					return diag.New(o.Why, "")
+					w.end(true)
+					return &givenUpError{o.Why}
 				}
 				return nil
 			}
