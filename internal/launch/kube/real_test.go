@@ -37,7 +37,9 @@ func TestRealCluster(t *testing.T) {
 	if *servers == "" {
 		t.Skip("make k8s-test builds the servers, and runs this")
 	}
+	began := time.Now()
 	r := startReal(t)
+	defer func() { t.Logf("Kubernetes' servers took %v", time.Since(began).Round(time.Second)) }()
 	r.must("POST", "/api/v1/namespaces", map[string]any{
 		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "bench", "labels": map[string]string{
 			"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted",
@@ -119,7 +121,8 @@ func TestRealCluster(t *testing.T) {
 	})
 
 	// Whoever removes the coordinator's job removes the rest with it.
-	r.must("DELETE", "/apis/batch/v1/namespaces/bench/jobs/big-coordinator?propagationPolicy=Background", nil)
+	r.must("DELETE", "/apis/batch/v1/namespaces/bench/jobs/big-coordinator",
+		map[string]string{"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"})
 	r.until("nothing to be left", func() bool { return r.left() == 0 })
 
 	// A worker that fails again and again ends the load.
@@ -250,11 +253,11 @@ func (r *real) start(name string, args ...string) {
 // until waits for what the controllers do.
 func (r *real) until(what string, seen func() bool) {
 	r.t.Helper()
-	give := time.After(3 * time.Minute)
+	give := time.After(3 * time.Minute) // an index is started again after 10, 20 and 40 s
 	for look := time.NewTicker(200 * time.Millisecond); !seen(); {
 		select {
 		case <-give:
-			r.t.Fatalf("waited for %s", what)
+			r.t.Fatalf("waited for %s; there is %q", what, r.names())
 		case <-look.C:
 		}
 	}
@@ -310,28 +313,43 @@ func (r *real) pods(part string) []core.Pod {
 	return all.Items
 }
 
+// realKinds are those of which a load consists.
+var realKinds = []string{
+	"/api/v1/namespaces/bench/pods", "/api/v1/namespaces/bench/secrets", "/api/v1/namespaces/bench/services",
+	"/api/v1/namespaces/bench/configmaps", "/apis/batch/v1/namespaces/bench/jobs",
+	"/apis/networking.k8s.io/v1/namespaces/bench/networkpolicies",
+}
+
 // left counts what is left of loads. Pods that wait for a node to end them are let go.
-func (r *real) left() (n int) {
+func (r *real) left() int {
 	r.t.Helper()
 	for _, p := range r.pods("") {
 		if p.DeletionTimestamp != nil {
 			_, _ = r.ask("DELETE", "/api/v1/namespaces/bench/pods/"+p.Name+"?gracePeriodSeconds=0", nil) // it may be gone
 		}
 	}
-	for _, path := range []string{
-		"/api/v1/namespaces/bench/pods", "/api/v1/namespaces/bench/secrets", "/api/v1/namespaces/bench/services",
-		"/api/v1/namespaces/bench/configmaps", "/apis/batch/v1/namespaces/bench/jobs",
-		"/apis/networking.k8s.io/v1/namespaces/bench/networkpolicies",
-	} {
-		var all struct {
-			Items []json.RawMessage `json:"items"`
+	return len(r.names())
+}
+
+// names are those of what is there of loads.
+func (r *real) names() (all []string) {
+	r.t.Helper()
+	for _, path := range realKinds {
+		var some struct {
+			Items []struct {
+				Metadata struct {
+					Name string `json:"name"`
+				} `json:"metadata"`
+			} `json:"items"`
 		}
-		if err := json.Unmarshal([]byte(r.must("GET", path, nil)), &all); err != nil {
+		if err := json.Unmarshal([]byte(r.must("GET", path, nil)), &some); err != nil {
 			r.t.Fatal(err)
 		}
-		n += len(all.Items)
+		for _, o := range some.Items {
+			all = append(all, path[strings.LastIndexByte(path, '/')+1:]+"/"+o.Metadata.Name)
+		}
 	}
-	return n
+	return all
 }
 
 // runs says that a pod runs.
