@@ -28,6 +28,8 @@ func catalogue() []command {
 		plotCommand,
 		exportCommand,
 		importCommand,
+		bundleCommand,
+		verifyCommand,
 		listCommand,
 		chatCommand,
 		captureCommand,

@@ -66,8 +66,10 @@ internal/pyrandom:
 internal/queue:
 internal/record:
 internal/repo:
+internal/redact:
 internal/rlimit:
 internal/sampled:
+internal/seal:
 internal/secret:
 internal/seed:
 internal/sim: *
@@ -120,6 +122,7 @@ schema: schema/surface schema/source schema/cmdline schema/fields schema/lower s
 sinks/aiperf: schema sinks internal/atomicfile internal/decimal internal/metrics internal/pyrepr internal/record internal/secret internal/stats internal/telemetry internal/words loadgen/scale
 sinks/report/chart/draw: internal/atomicfile internal/words
 sinks/report: sinks/receipt internal/argv internal/atomicfile internal/diag internal/metrics internal/record internal/stats internal/words loadgen runner/verdict schema sweep sweep/decide sweep/quick sweep/search sweep/search/planner sweep/source loadgen/mode internal/validity sinks/report/forecast internal/resultdir
+sinks/bundle: internal/atomicfile internal/diag internal/redact internal/resultdir internal/seal internal/secret internal/words sinks sinks/aiperf sinks/importer sinks/receipt sinks/results
 sinks/importer: internal/diag internal/metrics internal/record internal/resultdir internal/stats internal/words sinks sweep
 sinks/expose: loadgen internal/metrics internal/record internal/words
 sinks/mlflow: internal/secret internal/words

@@ -47,6 +47,17 @@ func sourceDigest(path string, e fs.DirEntry) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
+// SourcesOf are the files that held the requests of the runs in dir, with their digests; none
+// where nothing came from a file.
+func SourcesOf(dir string) (sources map[string]string) {
+	for _, e := range Events(dir) {
+		if e.Event == "begin" {
+			sources = e.Sources
+		}
+	}
+	return sources
+}
+
 // CheckSources refuses to go on with other requests than the runs that are
 // done have sent. Runs that failed are made again with what is there now.
 func (d *Dir) CheckSources(now map[string]string) error {

@@ -3,6 +3,7 @@ package aiperf
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
@@ -53,3 +54,23 @@ func (r *KeptRun) Summaries(journal string) ([]metrics.Summary, error) {
 	_, err := sinks.ReadMeasured(journal, func(rec *record.Record) error { c.Add(rec); return nil })
 	return c.Summaries(), err
 }
+
+// WithoutPlace is k without what only says where and how it was measured: commands, settings
+// as a whole, folders of that machine. What figures follow from stays.
+func (k Kept) WithoutPlace() Kept {
+	k.Runs = slices.Clone(k.Runs)
+	for i := range k.Runs {
+		r := &k.Runs[i]
+		if r.Profile.Info != nil {
+			info := *r.Profile.Info
+			info.CLICommand, info.Config = "", InputConfig{}
+			r.Profile.Info = &info
+		}
+		r.Profile.Dir, r.Profile.Log, r.Data = "", "", nil
+	}
+	k.Over = Over{}
+	return k
+}
+
+// Bytes are k as the archive keeps it.
+func (k Kept) Bytes() ([]byte, error) { return json.Marshal(k) }
