@@ -32,6 +32,8 @@ type Cell struct {
 	Group string // what it has in common with cells that differ from it in load alone
 	Axis  string // of its load, as people call it; "" where no load is swept
 	Load  float64
+	ISL   float64 // of an axis of input lengths; else 0
+	Rest  string  // what it has in common with cells that differ from it in load and ISL alone
 	Rate  float64 // of an open loop: requests that are due each second; else 0
 }
 

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"aiperf.dev/aiperf/internal/seed"
@@ -46,6 +47,15 @@ var kinds = []struct {
 		use := 0.75 + 0.2*u
 		return drawnServer{"prefill", fmt.Sprintf("batch=256&kv_blocks=100000&prefill=%.0fus",
 			1e3*use/(1-use)*drawnStep*drawnOSL/load/drawnISL), load}
+	}},
+	{"fixed times, a third to a half of the load at once; first tokens would fill 60 to 130 % of one engine", func(u float64) drawnServer {
+		slots := 4 + int(8*u)
+		use := (0.6 + 0.7*u) / float64(slots)
+		first := drawnStep * (1 + (drawnOSL-1)*use) / (1 - use)
+		return drawnServer{
+			"queue", fmt.Sprintf("ttft=%.2fms&itl=%gms&workers=%d", first, drawnStep, slots),
+			int(float64(slots) * (2 + u)),
+		}
 	}},
 	{"tokens, steps that grow with what runs to 5 to 20 times", func(u float64) drawnServer {
 		const load = 24
@@ -105,7 +115,10 @@ func TestDrawnServers(t *testing.T) {
 				rng := seed.Stream(int64(i), fmt.Sprintf("diagnose/%d", k))
 				d := kind.make(rng.Float64())
 				jitter := 0.3 * rng.Float64()
-				words := fmt.Sprintf("step=%gms&jitter=%.2f&seed=%d&%s", drawnStep, jitter, i, d.words)
+				words := fmt.Sprintf("jitter=%.2f&seed=%d&%s", jitter, i, d.words)
+				if !strings.Contains(words, "ttft=") {
+					words = fmt.Sprintf("step=%gms&%s", drawnStep, words)
+				}
 				s := scenario{
 					server: words, loads: []int{1, int(math.Ceil(float64(d.load) / 3)), d.load},
 					isl: drawnISL, osl: drawnOSL, n: 480, spread: 40,

@@ -30,6 +30,7 @@ type facts struct {
 	values map[string]float64
 
 	lower, higher, lowest *facts            // cells that differ in load alone; nil where there is none
+	lengths               []*facts          // cells that differ in ISL alone, the shortest first, with this one
 	checks                map[string]string // that tripped in this cell, or over the plan, with what they say
 	made                  map[string]bool   // checks that were made
 }
@@ -152,18 +153,25 @@ func Facts() []Fact {
 			needsOne, (*facts).prompt,
 		},
 		{
-			"prefill_use", "share", "of the time, the part that prompts take: rate × prompt_ms (utilization law)",
-			needsOne, func(f *facts) float64 {
-				return f.get("rate") * f.mean(func(t *trial) float64 { return t.share }) * f.get("prompt_ms") / 1e3
-			},
+			"prefill_use", "share", "of the time, the part that prompts take in an engine that reads one after the other: rate × prompt_ms (utilization law); not known where that is more than all of it, or another figure says that prompts are not read so",
+			needsOne, (*facts).prefillUse,
+		},
+		{
+			"isl_growth", "exponent", "growth of prompt_ms with the prompts, over cells that differ in ISL alone: ln(prompt_ms ratio) / ln(ISL ratio); 1 is proportional",
+			"measure a second input length too, for example --isl 512,2048", (*facts).islGrowth,
+		},
+		{
+			"prefill_growth", "factor", "prefill_ms / the same at the lowest load", needsLoads,
+			func(f *facts) float64 { return f.against("prefill_ms") },
+		},
+		{
+			"itl_growth", "factor", "itl_ms / the same at the lowest load", needsLoads,
+			func(f *facts) float64 { return f.against("itl_ms") },
 		},
 		{
 			"decode_growth", "factor", "itl_ms / the same at the lowest load, without the part that prompts of others take: × (1 − prefill_use)",
 			needsOne, func(f *facts) float64 {
-				if f.get("prefill_use") >= 1 { // prompts are read beside each other: they take no time from one another
-					return math.NaN()
-				}
-				return f.against("itl_ms") * (1 - f.get("prefill_use"))
+				return f.get("itl_growth") * (1 - f.get("prefill_use"))
 			},
 		},
 		{
@@ -236,7 +244,7 @@ func (b *book) fact(name string) *Fact {
 func factsOf(cells []Cell, e *Evidence) []*facts {
 	book := newBook()
 	all := make([]*facts, len(cells))
-	groups := map[string][]*facts{}
+	groups, lengths := map[string][]*facts{}, map[string][]*facts{}
 	for i, c := range cells {
 		all[i] = &facts{book: book, cell: c, values: map[string]float64{}, checks: map[string]string{}, made: e.all}
 		for check, says := range e.plan {
@@ -247,6 +255,16 @@ func factsOf(cells []Cell, e *Evidence) []*facts {
 		}
 		if c.Axis != "" {
 			groups[c.Group] = append(groups[c.Group], all[i])
+		}
+		if c.ISL > 0 {
+			key := fmt.Sprintf("%s\x00%g", c.Rest, c.Load)
+			lengths[key] = append(lengths[key], all[i])
+		}
+	}
+	for _, g := range lengths {
+		slices.SortStableFunc(g, func(a, b *facts) int { return cmp.Compare(a.cell.ISL, b.cell.ISL) })
+		for _, f := range g {
+			f.lengths = g
 		}
 	}
 	byIndex := map[int]*facts{}
@@ -394,20 +412,6 @@ func (f *facts) itl() float64 {
 	})
 }
 
-// alone is the largest mean number in flight at which requests do not meet others.
-const alone = 1.5
-
-// prompt is known where the lowest load is one request at a time, and the prefix cache
-// helped as much there as here.
-func (f *facts) prompt() float64 {
-	base := f.lowest
-	if base == nil || !(base.client(metrics.EffectiveConcurrency) <= alone) ||
-		math.Abs(zero(base.get("hit_rate"))-zero(f.get("hit_rate"))) > hitLimit {
-		return math.NaN()
-	}
-	return max(0, base.get("prefill_ms")-base.get("itl_ms"))
-}
-
 // against is a fact divided by that of the lowest load.
 func (f *facts) against(name string) float64 {
 	if f.lowest == nil || f.lowest == f {
@@ -465,6 +469,11 @@ func (f *facts) told(name string) string {
 	case "factor":
 		return short(v) + "×"
 	case "exponent":
+		if name == "isl_growth" {
+			a, b := f.lengths[0], f.lengths[len(f.lengths)-1]
+			return fmt.Sprintf("%s (%s at ISL %s, %s at ISL %s)", short(v), a.told("prompt_ms"), short(a.cell.ISL),
+				b.told("prompt_ms"), short(b.cell.ISL))
+		}
 		from, to := f.lower, f
 		if name == "gain_next" {
 			from, to = f, f.higher

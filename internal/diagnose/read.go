@@ -87,20 +87,25 @@ func PlanCells(p *sweep.Plan) (out []Cell) {
 // cellOf tells the load of a cell from what else it has.
 func cellOf(index int, label string, point []sweep.Value, phases []schema.Phase) Cell {
 	out := Cell{Index: index, Label: label}
-	var rest []string
+	var rest, apart []string
 	for _, v := range point {
 		axis := sweep.AxisNamed(v.Axis)
-		load, isNumber := number(v.Value)
+		value, isNumber := number(v.Value)
 		if axis.Load && isNumber && out.Axis == "" {
-			out.Load, out.Axis = load, v.Axis
+			out.Load, out.Axis = value, v.Axis
 			if axis.Setting != "" {
 				out.Axis = axis.Setting
 			}
 			continue
 		}
 		rest = append(rest, v.Path+"="+v.Label)
+		if isNumber && inputLength(v.Path) && out.ISL == 0 {
+			out.ISL = value
+			continue
+		}
+		apart = append(apart, v.Path+"="+v.Label)
 	}
-	out.Group = strings.Join(rest, "\x00")
+	out.Group, out.Rest = strings.Join(rest, "\x00"), strings.Join(apart, "\x00")
 	for _, p := range phases {
 		if p.Kind != "warmup" {
 			out.Rate = p.Rate
@@ -108,6 +113,12 @@ func cellOf(index int, label string, point []sweep.Value, phases []schema.Phase)
 		}
 	}
 	return out
+}
+
+// inputLength reports whether a setting is the mean length of prompts.
+func inputLength(path string) bool {
+	path = strings.TrimSuffix(path, ".mean")
+	return path == "isl" || strings.HasSuffix(path, ".isl")
 }
 
 func number(v any) (float64, bool) {

@@ -78,6 +78,7 @@ const (
 	hitLimit   = 0.1
 	grows      = 0.8 // a gain of so much is about proportional
 	grown      = 0.5 // with less, more load brings little
+	heavy      = 0.6 // the part of an engine's time from which on prompts may be the limit
 )
 
 // Rules are the catalogue, in the order in which they are tried: what spoils the figures
@@ -173,8 +174,8 @@ func Rules() []Rule {
 		{
 			Name: "prefill", Title: "prompts take the server's time", Certainty: Likely, limited: true,
 			Cases: [][]Bound{
-				{atLeast("prefill_use", 0.6), below("prefill_use", 1.2), below("gain_next", grows)},
-				{atLeast("prefill_use", 0.6), below("prefill_use", 1.2), below("gain_last", grows)},
+				{atLeast("prefill_use", heavy), below("gain_next", grows)},
+				{atLeast("prefill_use", heavy), below("gain_last", grows)},
 			},
 			Next: "shorten the prompts, or let them share prefixes; if half the prompt at the same load doubles throughput, this is shown",
 			says: func(f *facts) string {
@@ -230,7 +231,10 @@ func Rules() []Rule {
 				case math.IsNaN(f.get("kv_most")):
 					return needsKV + ": slots and KV cache look alike without it"
 				}
-				return needsOne + ": it shows how much of the time prompts take"
+				if math.IsNaN(f.get("prompt_ms")) {
+					return needsOne + ": it shows how much of the time prompts take"
+				}
+				return "let the server run more requests at once and measure again: if throughput grows, its slots are the limit"
 			},
 		},
 		{
@@ -319,7 +323,7 @@ func (f *facts) lacking() string {
 	case f.get("gain_next") < grows && !(f.get("gain") < grows):
 		return "measure loads between this one and the next: the limit is reached between them"
 	}
-	for _, name := range []string{"waiting_median", "prefill_use", "outside_ms"} {
+	for _, name := range []string{"waiting_median", "prompt_ms", "outside_ms"} {
 		if lacks(name) {
 			return f.book.fact(name).Lacking
 		}

@@ -18,6 +18,7 @@ type scenario struct {
 	loads  []int  // concurrency, or rate
 	open   bool
 	isl    int
+	isls   []int // several lengths, the cells of each by load
 	osl    int
 	n      int // requests of a run
 	spread int // of the prompts' lengths: standard deviation in tokens
@@ -35,17 +36,21 @@ func (s scenario) text() string {
 	if s.open {
 		phase, axis = fmt.Sprintf("type: poisson, rate: 1, requests: %d", s.n), "rate"
 	}
-	loads := strings.ReplaceAll(fmt.Sprint(s.loads), " ", ", ")
+	list := func(v []int) string { return strings.ReplaceAll(fmt.Sprint(v), " ", ", ") }
+	lengths := ""
+	if len(s.isls) > 0 {
+		lengths = "datasets.main.prompts.isl.mean: " + list(s.isls) + ", "
+	}
 	return fmt.Sprintf(`benchmark:
   models: demo
   endpoint: {url: "mock:?%s", streaming: true}
   datasets: [{name: main, type: synthetic, prompts: {isl: {mean: %d, stddev: %d}, osl: %d}}]
   phases: [{name: profiling, %s}]
   tokenizer: {name: builtin}
-sweep: {parameters: {phases.profiling.%s: %s}}
+sweep: {parameters: {%sphases.profiling.%s: %s}}
 random_seed: 1
 allow_invalid: true
-%s`, s.server, s.isl, s.spread, s.osl, phase, axis, loads, s.more)
+%s`, s.server, s.isl, s.spread, s.osl, phase, lengths, axis, list(s.loads), s.more)
 }
 
 // scenarios are servers that make a rule true, and ones that nearly do.
@@ -90,6 +95,21 @@ var scenarios = []scenario{
 		name: "prompts take a third of the time", server: "step=10ms&batch=64&prefill=40us",
 		loads: []int{1, 4, 8}, isl: 512, osl: 32, n: 250,
 		want: []string{"not_bound", "not_bound", "not_known"}, near: "prefill",
+	},
+	{
+		name: "prompts of two lengths take the time", server: "step=2ms&batch=64&prefill=100us", loads: []int{1, 8},
+		isls: []int{128, 512}, isl: 128, osl: 8, n: 250,
+		want: []string{"not_known", "prefill", "prefill", "prefill"},
+	},
+	{
+		name: "a fixed time to first token, eight requests at once", server: "ttft=10ms&itl=5ms&workers=8",
+		loads: []int{1, 8, 24}, isl: 128, osl: 16, n: 600,
+		want: []string{"not_bound", "not_bound", "queue"}, near: "prefill",
+	},
+	{
+		name: "the same time to first token for two lengths", server: "ttft=40ms&itl=5ms&workers=2",
+		loads: []int{1, 4}, isls: []int{64, 512}, isl: 128, osl: 4, n: 300,
+		want: []string{"not_known", "queue", "not_known", "queue"}, near: "prefill",
 	},
 	{
 		name: "tokens take the time", server: "step=2ms&seq=2ms&batch=64&prefill=1us",
