@@ -34,8 +34,8 @@ var terms = []term{
 	},
 	{
 		"best",
-		[]string{"leads", "limits ignored", "gates ignored", "without limits"},
-		"The cell that leads in an objective, such as throughput, among those that keep the limits and gates and do the same work; with limits ignored: among all cells. One that leads has the best value, and is not shown to be best.",
+		[]string{"leads", "so far", "without limits"},
+		"The cell that is shown to be ahead in an objective, such as throughput, of all that do the same work; where there are limits or gates, of those that keep them. One that leads, or is said to be so far, has the best value and is not shown to be best. Without limits, in the tables: of all cells.",
 		[]string{"goodput"},
 	},
 	{
@@ -196,6 +196,12 @@ var terms = []term{
 		[]string{"not judged", "could not be judged"},
 		"Decided: of a gate, a limit or an answer, that it passed or did not. What cannot be judged has no usable figure, or is an answer that was cut off, empty or in no known form.",
 		[]string{"gate"},
+	},
+	{
+		"enough",
+		[]string{"choose", "is enough"},
+		"The lowest load that gives nearly as much throughput as any other: each of the others gives at most 5 % more, and at most 10 % at the end of its interval. More load than that mostly makes requests wait.",
+		[]string{"concurrency", "request-rate"},
 	},
 	{"knee", nil, "The load from which on more of it hardly gives more throughput, and adds latency.", []string{"concurrency", "request-rate"}},
 	{

@@ -180,3 +180,17 @@ func And(names []string) string {
 	}
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
+
+// Once leaves out what a name begins with where the one before it begins so too: "concurrency
+// 8", "16" and "32". A name with a comma is left as it is.
+func Once(names []string) (out []string) {
+	last := ""
+	for _, n := range names {
+		name, value, ok := strings.Cut(n, " ")
+		if ok && name == last && !strings.Contains(value, ",") {
+			n = value
+		}
+		out, last = append(out, n), name
+	}
+	return out
+}

@@ -120,11 +120,11 @@ func (r *Report) bestBeside(best []decide.Best) (out []string) {
 	return out
 }
 
-// asked are the answers that are told: under the limits, unless these leave everything
-// open, and beside a comparison by the first objective only.
+// asked are the answers that are told: under the limits where there are any, and beside a
+// comparison by the first objective only.
 func (r *Report) asked() []decide.Best {
 	best := r.Results.Best
-	if slices.ContainsFunc(r.Results.UnderSLO, func(b decide.Best) bool { return b.Cell != nil || len(b.MayBe) == 0 }) {
+	if len(r.Results.UnderSLO) > 0 {
 		best = r.Results.UnderSLO
 	}
 	if len(r.Results.Comparisons) > 0 && len(r.Results.Objectives) > 0 {
@@ -145,9 +145,6 @@ func foldedBest(question string, best []decide.Best) string {
 	at := map[string][]string{}
 	for _, b := range best {
 		answer := b.Said
-		if b.Choice != "" {
-			answer += "; " + b.Choice
-		}
 		if own := b.Next.String(); own != end {
 			answer += ", " + own
 		}
@@ -195,7 +192,7 @@ func shortBest(question string, best []decide.Best) string {
 		at[answer] = append(at[answer], b.Work)
 	}
 	for i, s := range said {
-		if work := works(once(at[s])); work != "" {
+		if work := works(words.Once(at[s])); work != "" {
 			said[i] += " at " + work
 		}
 	}
@@ -219,20 +216,6 @@ func works(list []string) string {
 		}
 	}
 	return some(list, mostBest)
-}
-
-// once leaves out what kinds of work begin with where the one before begins so too: "isl
-// 64", "256" and "512".
-func once(work []string) (out []string) {
-	last := ""
-	for _, w := range work {
-		name, value, ok := strings.Cut(w, " ")
-		if ok && name == last && !strings.Contains(value, ",") {
-			w = value
-		}
-		out, last = append(out, w), name
-	}
-	return out
 }
 
 // workSentence says that rows of different work are not ranked.

@@ -28,7 +28,7 @@ func (r *Report) beside() string {
 		return ""
 	}
 	b := best[0]
-	if b.Shown || b.Choice != "" || b.Cell == nil || len(b.MayBe) < 2 || len(b.MayBe) > rivalsMost {
+	if b.Limits || b.Shown || b.Choice != "" || b.Cell == nil || len(b.MayBe) < 2 || len(b.MayBe) > rivalsMost {
 		return ""
 	}
 	var told []string

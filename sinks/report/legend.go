@@ -17,11 +17,11 @@ import (
 
 // marks remembers which signs the table used.
 type marks struct {
-	front, wide, knee, best, ms bool
-	small                       unsupported
-	fewest, most                float64 // values of a run behind an unsupported percentile
-	least                       sample  // of these, those that are worth least
-	doubted                     touched
+	front, wide, knee, ms bool
+	small                 unsupported
+	fewest, most          float64 // values of a run behind an unsupported percentile
+	least                 sample  // of these, those that are worth least
+	doubted               touched
 }
 
 // sample is so many values of a metric in a run, and how many independent ones they are worth.
@@ -58,13 +58,21 @@ func (r *Report) signs(c *decide.CellResult, legend *marks) string {
 		return strings.ReplaceAll(string(c.Status), "_", " ")
 	}
 	var signs []string
-	if c.Front == decide.OnFront {
+	most := r.folded >= mostFolds // there is no room for their legend
+	misses := c.Misses()
+	if c.Front == decide.OnFront && misses == "" && !most {
 		signs, legend.front = append(signs, starMark), true
 	}
-	if len(r.Results.Objectives) > 0 && slices.Contains(c.BestFor, r.Results.Objectives[0].Name) {
-		signs, legend.best = append(signs, "best"), true
+	best, enough := r.advised(c)
+	switch {
+	case misses != "":
+		signs = append(signs, "misses "+misses)
+	case enough:
+		signs = append(signs, "choose")
+	case best:
+		signs = append(signs, "best")
 	}
-	if c.Knee {
+	if c.Knee && misses == "" && !most {
 		signs, legend.knee = append(signs, "knee"), true
 	}
 	if c.Verdict == validity.Invalid {
@@ -74,6 +82,17 @@ func (r *Report) signs(c *decide.CellResult, legend *marks) string {
 		signs = append(signs, fmt.Sprintf("%d of %d trials", c.Trials, r.Plan.Trials))
 	}
 	return strings.Join(signs, " ")
+}
+
+// advised reports whether the cell is best by the first objective, and whether it is the load
+// that is enough: then the one with a little more is not called best.
+func (r *Report) advised(c *decide.CellResult) (best, enough bool) {
+	best = len(r.Results.Objectives) > 0 && slices.Contains(c.BestFor, r.Results.Objectives[0].Name)
+	for _, b := range r.asked() {
+		enough = enough || b.Choose == c
+		best = best && !(b.Choose != nil && b.Cell == c)
+	}
+	return best, enough
 }
 
 // legend says what the signs of a table mean, and what to type where one can be removed.
@@ -90,10 +109,10 @@ func (r *Report) legend(s *sheet, t *grid, m *marks) {
 	if m.ms {
 		parts = append(parts, "times in ms")
 	}
-	if m.front && !most {
+	if m.front {
 		parts = append(parts, starMark+" no row is better in both "+r.objectives()+r.withoutStar())
 	}
-	if m.knee && !most {
+	if m.knee {
 		parts = append(parts, "knee: more load adds latency")
 	}
 	if m.wide {

@@ -58,24 +58,25 @@ func (r *Report) limitsSentence(short bool) string {
 	if short {
 		of = ""
 	}
-	said := fmt.Sprintf("99 %% %smet %s in %d of %s", of, limits, states[decide.Held], words.Count(judged, "cell"))
+	said := fmt.Sprintf("99 %% %smust meet %s: %d of %s do", of, limits, states[decide.Held],
+		words.Count(judged, "cell"))
 	if missed := r.missing(); len(missed) > 0 {
-		said += fmt.Sprintf(", missed in %d", len(missed))
-		if len(missed) < judged && len(missed) <= mostBest {
-			said += " (" + some(namesOf(missed), mostBest) + ")"
+		said += fmt.Sprintf(", %s", words.CountOf(len(missed), "misses", "miss"))
+		if len(missed) < judged && len(missed) <= mostBest && !short { // the table says which
+			said += " (" + some(words.Once(namesOf(missed)), mostBest) + ")"
 		}
-	}
-	if short {
-		if n := states[decide.Undecided]; n > 0 {
-			said += fmt.Sprintf(", open in %d", n)
-		}
-		return said
 	}
 	if n := states[decide.Undecided] - never; n > 0 {
-		said += fmt.Sprintf(", not decided yet in %d", n)
+		said += fmt.Sprintf(", %d not decided yet", n)
 	}
 	if never > 0 {
-		said += fmt.Sprintf(", cannot be decided in %d (share in doubt)", never)
+		said += fmt.Sprintf(", %d cannot be decided", never)
+	}
+	if short {
+		return said
+	}
+	if never > 0 {
+		said += " (share in doubt)"
 	}
 	return said + fmt.Sprintf("; fewest %s at %s", words.Percent(share.Mean), worst.Cell.Short())
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep/decide"
@@ -150,7 +151,9 @@ func (r *Report) openBest(holds func(decide.Best) bool) bool {
 		return false
 	}
 	for _, b := range r.asked() {
-		if !b.Shown && !b.Tie && !b.Doubtful && b.RunnerUp != nil && !(b.Limits && openLimits(b.MayBe)) && holds(b) {
+		chosen := b.Choose != nil && r.Plan.Trials >= stats.FewestTrials
+		if !b.Shown && !b.Tie && !chosen && !b.Doubtful && b.RunnerUp != nil &&
+			!(b.Limits && openLimits(b.MayBe)) && holds(b) {
 			return true
 		}
 	}

@@ -114,7 +114,7 @@ func Aggregate(p *sweep.Plan, outcomes []Outcome) *Results {
 	for i := range r.Cells {
 		r.Cells[i].SLOs = judgeSLOs(&r.Cells[i])
 	}
-	r.findBest(p)
+	r.findBest(p, curve)
 	r.compareArms(p)
 	return r
 }

@@ -16,33 +16,32 @@ import (
 
 // Best is the answer to "which cell is best at this work", or why there is none.
 type Best struct {
-	Objective  Objective
-	Limits     bool          // among the cells that keep their SLOs and gates
-	Terms      string        // what they keep: "limits", "gates", "limits and gates"
-	Regardless bool          // among all cells, of a plan that has SLOs or gates
-	Work       string        // what was asked of the cells that are ranked: "isl 64"; "" where all were asked the same
-	Cell       *CellResult   // with the best value; nil when no cell qualifies
-	RunnerUp   *CellResult   // nil when it is alone
-	Shown      bool          // it beats every other cell
-	MayBe      []*CellResult // the cells that may be best: no other is shown better
-	Tie        bool          // those of MayBe are shown to be equal
-	Doubtful   bool          // no cell is ranked, because the values of those that may be best are in doubt
-	Trials     Trials        // how many would show it, if the cells differ as it seems
-	Said       string        // the answer: "concurrency 8 (400 tok/s), 8.11 % more than concurrency 4"
-	Next       Next          // what to measure next
-	Lead       string        // of one that is shown, beside no doubt: "concurrency 8 (400 tok/s, 8 % more than …)"
-	Unranked   string        // the cells that are not ranked: "concurrency 8 (INVALID)", "5 cells"; "" for none
-	Choice     string        // the lowest load that gives as much, in words; "" where the answer is that already
+	Objective Objective
+	Limits    bool          // among the cells that keep their SLOs and gates
+	Terms     string        // what they keep: "limits", "gates", "limits and gates"
+	Work      string        // what was asked of the cells that are ranked: "isl 64"; "" where all were asked the same
+	Cell      *CellResult   // with the best value; nil when no cell qualifies
+	RunnerUp  *CellResult   // nil when it is alone
+	Shown     bool          // it beats every other cell
+	MayBe     []*CellResult // the cells that may be best: no other is shown better
+	Tie       bool          // those of MayBe are shown to be equal
+	Doubtful  bool          // no cell is ranked, because the values of those that may be best are in doubt
+	Trials    Trials        // how many would show it, if the cells differ as it seems
+	Said      string        // the answer: "concurrency 8 (400 tok/s), 8.11 % more than concurrency 4"
+	Next      Next          // what to measure next
+	Lead      string        // of one that is shown, beside no doubt: "concurrency 8 (400 tok/s, 8 % more than …)"
+	Unranked  string        // the cells that are not ranked: "concurrency 8 (INVALID)", "5 cells"; "" for none
+	Choose    *CellResult   // the lowest load that gives about as much; nil where that is the best one
+	Choice    string        // the same in words, with what more load gives and costs
+
+	notes string // what Said ends with
 }
 
 // Question is what is answered: "Best throughput", "Best throughput within the limits".
 func (b Best) Question() string {
 	question := "Best " + b.Objective.called()
-	switch {
-	case b.Limits:
+	if b.Limits {
 		return question + " within the " + b.Terms
-	case b.Regardless:
-		return question + " with " + b.Terms + " ignored"
 	}
 	return question
 }
@@ -52,12 +51,18 @@ func (b Best) Brief() string {
 	switch {
 	case b.Cell == nil && len(b.MayBe) == 0 && !b.Doubtful:
 		return "no cell meets them"
-	case b.Shown && b.Cell != nil:
+	case b.Shown && b.Cell != nil && b.Choose == nil:
 		said := b.lead()
 		if b.Unranked != "" {
 			said += "; " + b.Unranked + " not ranked"
 		}
 		return said
+	case b.Choose != nil:
+		return withoutInterval(b.Choice)
+	case b.Limits && b.Cell != nil && b.Cell.limits() != Held && b.Work == "":
+		return b.Said
+	case b.Limits && b.Cell != nil && b.Cell.limits() != Held:
+		return nameOf(b.Cell) + " so far"
 	case b.Tie:
 		return "a tie, " + some(b.MayBe)
 	case len(b.MayBe) == 0:
@@ -98,77 +103,15 @@ func (b Best) lead() string {
 	return said + ")"
 }
 
-// asMuch is how much more a higher load may give, at most, where a lower one is enough.
-const asMuch = 0.05
-
-// choice is the lowest load that is enough, of cells that differ in the load only: each
-// other one is shown to give at most asMuch more, all of these together at 95 %. Of too
-// few trials it is one whose value is as good as the best, and said as that. "" where it
-// is the best cell itself, where other cells may be best, and for what is not to be large.
-func choice(p *sweep.Plan, b Best, among []*CellResult) string {
-	if b.Cell == nil || len(b.MayBe) == 0 || b.Objective.Direction != stats.Maximise {
-		return ""
-	}
-	for k, a := range p.Axes {
-		if loadAxis(a) == "" {
-			continue
-		}
-		for _, line := range lines(among, k) {
-			outside := func(c *CellResult) bool { return !slices.Contains(line, c) }
-			if len(line) < 2 || outside(b.Cell) || slices.ContainsFunc(b.MayBe, outside) {
-				continue
-			}
-			return choiceOf(b, line)
-		}
-	}
-	return ""
-}
-
-// choiceOf is choice among cells in order of load.
-func choiceOf(b Best, line []*CellResult) string {
-	o, level := b.Objective, 1-0.1/float64(len(line)-1)
-	leader := leaders(o, []*CellResult{b.Cell})
-	for _, c := range line {
-		one := leaders(o, []*CellResult{c})
-		if len(one) == 0 || len(leader) == 0 {
-			continue
-		}
-		if lead := leader[0].against(one[0], o); lead.few() {
-			if c != b.Cell && !lead.signs && leader[0].est.Mean <= (1+margin)*one[0].est.Mean {
-				return fmt.Sprintf("%s has as much within %.0f %%", nameOf(c), 100*margin)
-			}
-			continue
-		}
-		most := 0.0
-		for _, other := range leaders(o, slices.DeleteFunc(slices.Clone(line),
-			func(x *CellResult) bool { return x == c })) {
-			d := other.against(one[0], o)
-			if _, high := d.Interval(level); d.few() || d.signs || math.IsNaN(high) {
-				most = math.Inf(1)
-			} else {
-				most = max(most, math.Expm1(high))
-			}
-		}
-		if most > asMuch {
-			continue
-		}
-		if c == b.Cell && b.Shown {
-			return ""
-		}
-		return fmt.Sprintf("choose %s: no other load gives over %.0f %% more", nameOf(c), max(1, math.Ceil(100*most)))
-	}
-	return ""
-}
-
 // findBest ranks the cells that do the same work by each objective, and by throughput
 // among those whose SLOs and gates hold. The parts share the level, as objectives do.
-func (r *Results) findBest(p *sweep.Plan) {
+func (r *Results) findBest(p *sweep.Plan, curve []Objective) {
 	parts := slices.DeleteFunc(byWork(r.measured()), func(cells []*CellResult) bool { return len(cells) < 2 })
 	if len(parts) == 0 {
 		return
 	}
 	all := r.ranked()
-	limited, terms := r.limited(all), termsOf(all)
+	limited := r.limited(all)
 	whole := true // certainty of the marks under the limits
 	for _, measured := range parts {
 		ranked := slices.DeleteFunc(slices.Clone(measured),
@@ -180,8 +123,7 @@ func (r *Results) findBest(p *sweep.Plan) {
 		for _, o := range r.Objectives {
 			doubtful := inDoubt(o, measured, all)
 			b := rank(o, ranked, doubtful, bestAlpha/float64(len(r.Objectives)*len(parts)))
-			b.Choice = choice(p, b, ranked)
-			b.Regardless, b.Terms = limited, terms
+			b.choose(p, ranked, curve)
 			b.Next = r.next(p, b)
 			if b.Work = work; b.Shown && len(hiding(doubtful)) == 0 {
 				b.Cell.BestFor = append(b.Cell.BestFor, o.Name)
@@ -190,9 +132,9 @@ func (r *Results) findBest(p *sweep.Plan) {
 		}
 		if limited {
 			b, certain := withinLimits(r.Objectives[0], ranked, measured, all, bestAlpha/float64(len(parts)))
-			b.Work, b.Limits, b.Terms = work, true, terms
-			b.Choice = choice(p, b, slices.DeleteFunc(slices.Clone(ranked),
-				func(c *CellResult) bool { return c.limits() != Held }))
+			b.Work, b.Limits, b.Terms = work, true, termsOf(all)
+			b.choose(p, slices.DeleteFunc(slices.Clone(ranked),
+				func(c *CellResult) bool { return c.limits() != Held }), curve)
 			b.Next = r.next(p, b)
 			r.UnderSLO = append(r.UnderSLO, b)
 			whole = whole && certain
@@ -201,70 +143,6 @@ func (r *Results) findBest(p *sweep.Plan) {
 	if limited {
 		r.markUnderLimits(whole)
 	}
-}
-
-// termsOf are what some cells must keep: each request its limits (SLOs), their figures the
-// gates.
-func termsOf(cells []*CellResult) string {
-	var terms []string
-	if slices.ContainsFunc(cells, func(c *CellResult) bool { return len(c.SLOs) > 0 }) {
-		terms = append(terms, "limits")
-	}
-	if slices.ContainsFunc(cells, func(c *CellResult) bool { return len(c.Gates) > 0 }) {
-		terms = append(terms, "gates")
-	}
-	return words.And(terms)
-}
-
-// limited tells whether cells are held against SLOs or gates, and ranked by throughput
-// or by what the experiment names.
-func (r *Results) limited(cells []*CellResult) bool {
-	some := slices.ContainsFunc(cells, func(c *CellResult) bool { return len(c.SLOs)+len(c.Gates) > 0 })
-	return some && len(r.Objectives) > 0 && !(r.byDefault() && r.Objectives[0].Direction != stats.Maximise)
-}
-
-// withinLimits is the best of the cells that are shown to keep their limits, and only
-// where each other one that may keep them is shown to be slower: a point decides
-// nothing. A faster cell that truly has 98.7 % of a wanted 99 % was called best in a
-// third of the plans when it did. certain: no cell that may keep them is in doubt.
-func withinLimits(o Objective, cells, measured, ranked []*CellResult, alpha float64) (b Best, certain bool) {
-	not := func(states ...State) func(*CellResult) bool {
-		return func(c *CellResult) bool { return !slices.Contains(states, c.limits()) }
-	}
-	held := slices.DeleteFunc(slices.Clone(cells), not(Held))
-	open := leaders(o, slices.DeleteFunc(slices.Clone(cells), not(Undecided)))
-	doubtful := inDoubt(o, slices.DeleteFunc(slices.Clone(measured), not(Held, Undecided)), ranked)
-	b = rank(o, held, doubtful, alpha)
-	var ahead []*CellResult // of the leader, as far as is shown, if they keep the limits
-	for _, c := range open {
-		if b.Cell == nil || !(leaders(o, []*CellResult{b.Cell})[0].against(c, o).p() < alpha) {
-			ahead = append(ahead, c.cell)
-		}
-	}
-	if few := stats.FewestTrials; len(ahead) == 0 && b.Shown && b.Cell.Trials < few {
-		b.Shown = false
-		b.Said, b.Lead = b.Said+fmt.Sprintf("; %s too few to be certain",
-			words.CountOf(b.Cell.Trials, "trial is", "trials are")), ""
-	}
-	if certain = len(hiding(doubtful)) == 0; len(ahead) == 0 {
-		return b, certain
-	}
-	b.Shown, b.Tie, b.Trials, b.Lead = false, false, Trials{}, ""
-	b.MayBe = append(b.MayBe, ahead...)
-	if b.Cell == nil {
-		may := some(ahead)
-		if len(ahead) > 2 {
-			may = words.Count(len(ahead), "cell")
-		}
-		b.Said = "not decided yet; " + may + " may meet them"
-		return b, certain
-	}
-	b.Said = fmt.Sprintf("%s meets them (%s); %s may, too", nameOf(b.Cell),
-		leaders(o, []*CellResult{b.Cell})[0].text(o), some(ahead))
-	if len(doubtful) > 0 {
-		b.Said += "; not ranked: " + saidOf(doubtful)
-	}
-	return b, certain
 }
 
 // nameOf is what a cell is called among those that do the same work.
@@ -355,25 +233,6 @@ func briefOf(doubts []doubt) string {
 	return words.Count(n, "cell")
 }
 
-// limits is the state of all SLOs and gates of the cell together: MISSED as soon as one
-// is, HELD when all are.
-func (c *CellResult) limits() State {
-	var states []State
-	for _, s := range c.SLOs {
-		states = append(states, s.State)
-	}
-	for _, g := range c.Gates {
-		states = append(states, g.State)
-	}
-	switch {
-	case slices.Contains(states, Missed):
-		return Missed
-	case slices.Contains(states, Undecided):
-		return Undecided
-	}
-	return Held
-}
-
 // bestAlpha is the one-sided level at which the leader must beat each other
 // cell. It needs no adjustment for their number: that it beats all of them is an
 // intersection–union claim, false at most one time in twenty for any number of
@@ -430,14 +289,15 @@ func rank(o Objective, among []*CellResult, doubts []doubt, alpha float64) Best 
 		b.Said = fmt.Sprintf("%s (%s), %s than %s", name, value, apart(order[0].against(order[1], o), o),
 			nameOf(b.RunnerUp))
 	case weakest.few():
-		b.Said = fmt.Sprintf("%s has the best value (%s); %s too few to be certain", name, value,
-			words.CountOf(weakest.N, "trial is", "trials are"))
+		b.notes = "; " + words.CountOf(weakest.N, "trial is", "trials are") + " too few to be certain"
+		b.Said = fmt.Sprintf("%s has the best value (%s)", name, value) + b.notes
 	default:
 		b.Said = b.undecided(order, weakest)
 	}
 	if len(doubts) > 0 {
 		b.Unranked = briefOf(doubts)
-		b.Said += "; not ranked: " + saidOf(doubts)
+		unranked := "; not ranked: " + saidOf(doubts)
+		b.notes, b.Said = b.notes+unranked, b.Said+unranked
 	}
 	return b
 }
@@ -524,6 +384,7 @@ func some(cells []*CellResult) string {
 		}
 		names = append(names, name)
 	}
+	names = words.Once(names)
 	if more := len(names) - 3; more > 0 {
 		names = append(names[:3:3], fmt.Sprintf("%d more", more))
 	}
@@ -578,7 +439,7 @@ func apart(c contrast, o Objective) string {
 		}
 		return 100 * math.Expm1(d)
 	}
-	return digits(turned(c.Mean)) + " %" + bounds(turned(low), turned(high)) + " " + word
+	return strings.ReplaceAll(digits(turned(c.Mean))+" %"+bounds(turned(low), turned(high)), "-", "−") + " " + word
 }
 
 // withoutInterval is a size without its interval: "8.1 % more".

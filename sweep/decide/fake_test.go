@@ -31,10 +31,8 @@ func sentence(b decide.Best) string {
 		question += " at " + b.Work
 	}
 	said := []string{question + ": " + b.Said}
-	for _, more := range []string{b.Choice, b.Next.String()} {
-		if more != "" {
-			said = append(said, more)
-		}
+	if more := b.Next.String(); more != "" {
+		said = append(said, more)
 	}
 	return strings.Join(said, "; ")
 }

@@ -1,6 +1,12 @@
 package decide
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/words"
+)
 
 // WithoutLimits ends the name of an objective that a cell is best for among all
 // cells, though it is not shown to keep every SLO and gate.
@@ -24,4 +30,148 @@ func (r *Results) markUnderLimits(certain bool) {
 			b.Cell.BestFor = append([]string{name}, b.Cell.BestFor...)
 		}
 	}
+}
+
+// termsOf are what some cells must keep: each request its limits (SLOs), their figures the
+// gates.
+func termsOf(cells []*CellResult) string {
+	var terms []string
+	if slices.ContainsFunc(cells, func(c *CellResult) bool { return len(c.SLOs) > 0 }) {
+		terms = append(terms, "limits")
+	}
+	if slices.ContainsFunc(cells, func(c *CellResult) bool { return len(c.Gates) > 0 }) {
+		terms = append(terms, "gates")
+	}
+	return words.And(terms)
+}
+
+// limited tells whether cells are held against SLOs or gates, and ranked by throughput
+// or by what the experiment names.
+func (r *Results) limited(cells []*CellResult) bool {
+	some := slices.ContainsFunc(cells, func(c *CellResult) bool { return len(c.SLOs)+len(c.Gates) > 0 })
+	return some && len(r.Objectives) > 0 && !(r.byDefault() && r.Objectives[0].Direction != stats.Maximise)
+}
+
+// withinLimits is the best of the cells that are shown to keep their limits, and only
+// where each other one that may keep them is shown to be slower: a point decides
+// nothing. A faster cell that truly has 98.7 % of a wanted 99 % was called best in a
+// third of the plans when it did. certain: no cell that may keep them is in doubt.
+func withinLimits(o Objective, cells, measured, ranked []*CellResult, alpha float64) (b Best, certain bool) {
+	not := func(states ...State) func(*CellResult) bool {
+		return func(c *CellResult) bool { return !slices.Contains(states, c.limits()) }
+	}
+	held := slices.DeleteFunc(slices.Clone(cells), not(Held))
+	open := leaders(o, slices.DeleteFunc(slices.Clone(cells), not(Undecided)))
+	doubtful := inDoubt(o, slices.DeleteFunc(slices.Clone(measured), not(Held, Undecided)), ranked)
+	b = rank(o, held, doubtful, alpha)
+	var ahead []*CellResult // of the leader, as far as is shown, if they keep the limits
+	for _, c := range open {
+		if b.Cell == nil || !(leaders(o, []*CellResult{b.Cell})[0].against(c, o).p() < alpha) {
+			ahead = append(ahead, c.cell)
+		}
+	}
+	if len(ahead) == 0 && b.Cell != nil && b.Cell.Trials < stats.FewestTrials {
+		b.Shown, b.Lead = false, ""
+		b.Said = fmt.Sprintf("%s (%s)%s; %s too few to be certain", nameOf(b.Cell),
+			leaders(o, []*CellResult{b.Cell})[0].text(o), b.beyond(cells),
+			words.CountOf(b.Cell.Trials, "trial is", "trials are"))
+		if len(doubtful) > 0 {
+			b.Said += "; not ranked: " + saidOf(doubtful)
+		}
+	}
+	if certain = len(hiding(doubtful)) == 0; len(ahead) == 0 {
+		return b, certain
+	}
+	b.Shown, b.Tie, b.Trials, b.Lead = false, false, Trials{}, ""
+	if b.MayBe = append(b.MayBe, ahead...); b.Cell == nil {
+		b.soFarWithin(open, cells)
+		return b, certain
+	}
+	b.Said = fmt.Sprintf("%s meets them (%s); %s may, too", nameOf(b.Cell),
+		leaders(o, []*CellResult{b.Cell})[0].text(o), some(ahead))
+	if len(doubtful) > 0 {
+		b.Said += "; not ranked: " + saidOf(doubtful)
+	}
+	return b, certain
+}
+
+// soFarWithin is the answer where no cell is shown to keep the limits and some may: the first
+// of these, best first, that keeps them as far as was observed, and the next better cell that
+// does not.
+func (b *Best) soFarWithin(open []contender, cells []*CellResult) {
+	i := slices.IndexFunc(open, func(c contender) bool { return c.cell.keepsSoFar() })
+	if i < 0 {
+		b.Said = "not decided yet; " + manyOf(b.MayBe) + " may meet them"
+		return
+	}
+	b.Cell = open[i].cell
+	b.Said = fmt.Sprintf("%s so far (%s)%s; not certain yet", nameOf(b.Cell), open[i].text(b.Objective), b.beyond(cells))
+}
+
+// beyond is the next better cell, which does not keep the limits: "; concurrency 8 misses
+// them"; "" where there is none.
+func (b *Best) beyond(cells []*CellResult) string {
+	better := leaders(b.Objective, cells)
+	at := slices.IndexFunc(better, func(c contender) bool { return c.cell == b.Cell })
+	better = slices.DeleteFunc(better[:at], func(c contender) bool { return !c.cell.missesSoFar() })
+	switch n := len(better); {
+	case n == 0:
+		return ""
+	case better[n-1].cell.limits() == Missed:
+		return "; " + nameOf(better[n-1].cell) + " misses them"
+	default:
+		return "; " + nameOf(better[n-1].cell) + " misses them so far"
+	}
+}
+
+// manyOf names one or two cells, and counts more.
+func manyOf(cells []*CellResult) string {
+	if len(cells) > 2 {
+		return words.Count(len(cells), "cell")
+	}
+	return some(cells)
+}
+
+// limits is the state of all SLOs and gates of the cell together: MISSED as soon as one
+// is, HELD when all are.
+func (c *CellResult) limits() State {
+	var states []State
+	for _, s := range c.SLOs {
+		states = append(states, s.State)
+	}
+	for _, g := range c.Gates {
+		states = append(states, g.State)
+	}
+	switch {
+	case slices.Contains(states, Missed):
+		return Missed
+	case slices.Contains(states, Undecided):
+		return Undecided
+	}
+	return Held
+}
+
+// keepsSoFar reports whether the cell keeps all of its SLOs and gates by their values, none
+// of which is in doubt.
+func (c *CellResult) keepsSoFar() bool {
+	return !slices.ContainsFunc(c.SLOs, func(s SLOOutcome) bool { return !s.Held || s.Undecidable }) &&
+		!slices.ContainsFunc(c.Gates, func(g GateOutcome) bool { return !g.Held || g.Undecidable })
+}
+
+// missesSoFar reports whether the cell misses an SLO or a gate by its value, which is not in
+// doubt.
+func (c *CellResult) missesSoFar() bool {
+	return slices.ContainsFunc(c.SLOs, func(s SLOOutcome) bool { return !s.Held && !s.Undecidable }) ||
+		slices.ContainsFunc(c.Gates, func(g GateOutcome) bool { return !g.Held && !g.Undecidable })
+}
+
+// Misses names what the cell is shown to miss: "limits", "gates"; "" for nothing.
+func (c *CellResult) Misses() string {
+	switch {
+	case c.limits() != Missed:
+		return ""
+	case slices.ContainsFunc(c.SLOs, func(s SLOOutcome) bool { return s.State == Missed }):
+		return "limits"
+	}
+	return "gates"
 }

@@ -97,7 +97,7 @@ func (b Best) along(line []*CellResult, load func(*CellResult) float64, whole bo
 			return Next{}
 		}
 		return Next{Why: "no lower " + name + " was tested", Loads: []float64{low}}
-	case at < 0 || !b.Shown:
+	case at < 0 || !b.Shown || at == last && b.levelsOff(line[at-1], load(line[at])/load(line[at-1])):
 		return Next{}
 	case at == last && b.Limits:
 		return Next{
@@ -130,6 +130,14 @@ func (b Best) along(line []*CellResult, load func(*CellResult) float64, whole bo
 		return Next{}
 	}
 	return Next{Why: "loads between those tested may give more", Loads: loads}
+}
+
+// levelsOff reports whether the best cell has so little more than one with a factor less load
+// that still more load is not worth trying.
+func (b Best) levelsOff(below *CellResult, factor float64) bool {
+	values := leaders(b.Objective, []*CellResult{below, b.Cell})
+	return len(values) == 2 &&
+		math.Log(values[0].est.Mean/values[1].est.Mean) < sweep.FlatElasticity*math.Log(factor)
 }
 
 // between is the load in the middle of two; none where none lies between, or too near to
