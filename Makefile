@@ -68,14 +68,16 @@ bench:
 # core), SEARCHES whole searches of each server (200 take three minutes of a core each, and two
 # more beside AIPerf's planners), PLANS servers of each kind whose limit is looked for, and
 # shown by an experiment, a thousand workers, WAYS drawn experiments that are
-# carried out in all ways (100 take four minutes), and how often the quick start is VALID
-# on this machine.
+# carried out in all ways (100 take four minutes), HISTORIES series of results of each kind
+# (2000 take three minutes), and how often the quick start is VALID on this machine.
 TIMES := 10
 SEARCHES := 200
 PLANS := 12
 WAYS := 100
+HISTORIES := 2000
 sim:
 	go test -v -timeout 10h ./internal/sim -times $(TIMES) -searches $(SEARCHES) -ways $(WAYS)
+	go test -v ./internal/stats -run TestChangesOfDrawnHistories -histories $(HISTORIES)
 	go test -v -timeout 10h ./sweep/search -run TestCoverage -searches $(SEARCHES)
 	go test -v -timeout 10h ./internal/diagnose -run TestDrawnServers -plans $(PLANS)
 	go test -v ./runner/cluster -run TestACrowd -crowd 1000

@@ -22,6 +22,7 @@ func catalogue() []command {
 		calibrateCommand,
 		auditCommand,
 		compareCommand,
+		trendCommand,
 		diagnoseCommand,
 		watchCommand,
 		reportCommand,

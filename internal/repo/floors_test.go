@@ -121,7 +121,7 @@ schema/surface:
 schema: schema/surface schema/source schema/cmdline schema/fields schema/lower schema/flags internal/diag internal/header internal/secret internal/suggest
 sinks/aiperf: schema sinks internal/atomicfile internal/decimal internal/metrics internal/pyrepr internal/record internal/secret internal/stats internal/telemetry internal/words loadgen/scale
 sinks/report/chart/draw: internal/atomicfile internal/words
-sinks/report: sinks/receipt internal/argv internal/atomicfile internal/diag internal/metrics internal/record internal/stats internal/words loadgen runner/verdict schema sweep sweep/decide sweep/quick sweep/search sweep/search/planner sweep/source loadgen/mode internal/validity sinks/report/forecast internal/resultdir
+sinks/report: sinks/receipt sinks/trend internal/argv internal/atomicfile internal/diag internal/metrics internal/record internal/stats internal/words loadgen runner/verdict schema sweep sweep/decide sweep/quick sweep/search sweep/search/planner sweep/source loadgen/mode internal/validity sinks/report/forecast internal/resultdir
 sinks/bundle: internal/atomicfile internal/diag internal/redact internal/resultdir internal/seal internal/secret internal/words sinks sinks/aiperf sinks/importer sinks/receipt sinks/results
 sinks/importer: internal/diag internal/metrics internal/record internal/resultdir internal/stats internal/words sinks sweep
 sinks/expose: loadgen internal/metrics internal/record internal/words
@@ -132,6 +132,7 @@ sinks/report/forecast: internal/record internal/words loadgen loadgen/mode schem
 sinks/report/live: sinks/report/forecast internal/metrics internal/record internal/stats internal/words loadgen internal/validity internal/resultdir
 sinks/report/page: sinks/receipt internal/diag internal/metrics internal/record internal/secret internal/words sinks sinks/report sweep/decide sinks/report/chart sinks/report/chart/draw internal/validity internal/resultdir sinks/results sinks/importer
 sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/dataset/format loadgen/dataset/trace loadgen/endpoint loadgen/tokenizer schema sinks/results sweep sweep/decide sweep/search sweep/search/planner sweep/source
+sinks/trend: internal/atomicfile internal/diag internal/resultdir internal/stats internal/words sinks sinks/importer sinks/receipt sinks/results sweep/decide
 sinks/receipt: internal/metrics internal/resultdir schema
 sinks/results: internal/diag internal/metrics internal/record internal/stats sinks/receipt internal/telemetry internal/words sinks/aiperf schema sinks sweep sweep/decide internal/validity internal/resultdir sinks/importer
 sinks: schema sweep sweep/decide internal/atomicfile internal/decimal internal/heap internal/metrics internal/record internal/resultdir internal/secret internal/stats internal/words internal/metrics

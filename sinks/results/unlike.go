@@ -14,7 +14,7 @@ func Unlike(a, b *System) (out []receipt.Unlike) {
 	for i := range a.Cells {
 		for j := range b.Cells {
 			if label := a.Cells[i].Label; b.Cells[j].Label == label {
-				for _, d := range receipt.Differences(a.receipt(i), b.receipt(j)) {
+				for _, d := range receipt.Differences(a.Receipt(i), b.Receipt(j)) {
 					out = append(out, receipt.Unlike{Cell: label, Difference: d})
 				}
 			}
@@ -23,8 +23,8 @@ func Unlike(a, b *System) (out []receipt.Unlike) {
 	return out
 }
 
-// receipt is that of a cell. Of another program's results it has what was asked.
-func (s *System) receipt(cell int) *receipt.Receipt {
+// Receipt is that of a cell. Of another program's results it has what was asked.
+func (s *System) Receipt(cell int) *receipt.Receipt {
 	of := &s.Cells[cell]
 	r := receipt.New()
 	if runs := s.receipts[of.Label]; len(runs) > 0 {
