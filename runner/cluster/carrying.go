@@ -36,6 +36,7 @@ type carrying struct {
 	mu      sync.Mutex
 	phases  map[int][]*nats.Msg // workers that wait at a phase
 	free    int64               // the first number of a request that no worker has used
+	away    int64               // ns that a word takes to the farthest worker
 	lives   []*loadgen.Snapshot
 	dones   []*done
 	early   *lostError // a worker that ended by itself, as on a signal; nil for none
@@ -103,15 +104,19 @@ func (r *carrying) block(phase int) block {
 	return block{b, !ok}
 }
 
-// soon is how far off the beginning of a phase is when the last worker is ready for it.
-const soon = 20 * time.Millisecond
+// soon is how far off the beginning of a phase is when the last worker is ready for it, and as
+// many times as long as a word takes to the farthest one, of which some may be lost on the way.
+const (
+	soon      = 20 * time.Millisecond
+	soonAways = 4
+)
 
 // at has a worker wait at a phase until all are there.
 func (r *carrying) at(q atPhase, m *nats.Msg) {
 	r.mu.Lock()
 	r.phases[q.Phase] = append(r.phases[q.Phase], m)
-	r.free = max(r.free, q.Free)
-	first := r.free
+	r.free, r.away = max(r.free, q.Free), max(r.away, min(q.Away, int64(time.Second)))
+	first, in := r.free, int64(soon)+soonAways*r.away
 	waiting := r.phases[q.Phase]
 	if int64(len(waiting)) == r.n {
 		delete(r.phases, q.Phase)
@@ -124,7 +129,7 @@ func (r *carrying) at(q atPhase, m *nats.Msg) {
 		if q.Phase > 0 {
 			r.to.Border()
 		}
-		start := packed(begins{r.clock.Now() + int64(soon), first})
+		start := packed(begins{r.clock.Now() + in, first})
 		for _, m := range waiting {
 			_ = m.Respond(start)
 		}

@@ -83,6 +83,7 @@ type atPhase struct {
 	Run   int   `json:"run"`
 	Phase int   `json:"phase"`
 	Free  int64 `json:"free,omitempty"` // the first number of a request that is free there
+	Away  int64 `json:"away,omitempty"` // ns that a word takes from the coordinator to the worker
 }
 
 // begins says when a phase begins, in ns of the coordinator's clock, and from which

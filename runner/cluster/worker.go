@@ -167,6 +167,7 @@ type worker struct {
 
 	run  atomic.Int64 // the number of the run under way
 	open *onerun.Opened
+	away time.Duration // that a word takes from the coordinator
 
 	mu    sync.Mutex
 	stops [2]func() // issue and hard of the run under way
@@ -320,7 +321,7 @@ func (w *worker) drive(ctx context.Context, run int) done {
 	if err != nil {
 		return fail(err)
 	}
-	d.Within = within.Seconds() * 1e3
+	d.Within, w.away = within.Seconds()*1e3, within
 	dir := filepath.Join(w.dir, strconv.Itoa(run))
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return fail(err)
@@ -386,7 +387,7 @@ func (w *worker) clock() (_ record.Clock, within time.Duration, err error) {
 // at once, and ends.
 func (w *worker) starts(ctx context.Context, run, phase int, free int64) (at, first int64) {
 	var b begins
-	m, err := w.conn.RequestWithContext(ctx, subjectPhase, packed(atPhase{w.me.K, run, phase, free}))
+	m, err := w.conn.RequestWithContext(ctx, subjectPhase, packed(atPhase{w.me.K, run, phase, free, int64(w.away)}))
 	if err != nil || json.Unmarshal(m.Data, &b) != nil {
 		return record.None, free
 	}
