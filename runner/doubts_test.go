@@ -51,8 +51,8 @@ func TestDoubtsAreOrderedByEffect(t *testing.T) {
 	res := &Result{
 		Outcomes: []decide.Outcome{{Run: sweep.Run{ID: "a"}}, {Run: sweep.Run{ID: "b"}}},
 		Reports: map[string]*RunReport{
-			"a": {Findings: []verdict.Finding{found("censored", verdict.Degraded, 0.03), found("turnaround", verdict.Degraded, 0.3), found("clean", verdict.Valid, 9)}},
-			"b": {Findings: []verdict.Finding{found("turnaround", verdict.Degraded, 0.1), found("sink", verdict.Invalid, 0.021)}},
+			"a": {Verdict: verdict.Degraded, Findings: []verdict.Finding{found("censored", verdict.Degraded, 0.03), found("turnaround", verdict.Degraded, 0.3), found("clean", verdict.Valid, 9)}},
+			"b": {Verdict: verdict.Invalid, Findings: []verdict.Finding{found("turnaround", verdict.Degraded, 0.1), found("sink", verdict.Invalid, 0.021)}},
 		},
 		PlanFindings: []verdict.Finding{found("drift", verdict.Degraded, 0.06)},
 	}
@@ -62,6 +62,30 @@ func TestDoubtsAreOrderedByEffect(t *testing.T) {
 	}
 	if got := strings.Join(order, " "); got != "sink turnaround drift censored" {
 		t.Errorf("findings in the order %s", got)
+	}
+}
+
+// Single numbers that are invalid make a run DEGRADED, as failed requests do, which every number
+// is about: these come first.
+func TestWhatMadeTheVerdictIsFirst(t *testing.T) {
+	t.Parallel()
+	limit := 0.01
+	found := func(check string, v verdict.Verdict, value float64, touched string) verdict.Finding {
+		return verdict.Finding{
+			Check: check, Verdict: v, Value: value, Warn: &limit, Fail: &limit,
+			Taints: verdict.Touched{touched: validity.LevelOf(v)},
+		}
+	}
+	res := &Result{
+		Outcomes: []decide.Outcome{{Run: sweep.Run{ID: "a"}}},
+		Reports: map[string]*RunReport{"a": {Verdict: verdict.Degraded, Findings: []verdict.Finding{
+			found("coalesced", verdict.Invalid, 9, metrics.InterTokenLatency+".p90"),
+			found(validity.Errors, verdict.Degraded, 0.02, "*"),
+		}}},
+	}
+	got := res.doubts()
+	if len(got) != 2 || got[0].Check != validity.Errors || got[1].Verdict != verdict.Degraded {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -29,11 +29,7 @@ func (res *Result) Report() *report.Report {
 		Runs: cmp.Or(len(res.Plan.Runs), len(res.Outcomes)), Search: res.Search, Adaptive: res.Adaptive,
 		Limit: res.limit,
 	}
-	if res.Results != nil {
-		for _, c := range res.Results.Comparisons { // both systems were measured by one command
-			c.Commands = [2]string{res.command, res.command}
-		}
-	}
+	res.sides()
 	r.Doubts, r.Spoiled = res.doubts(), res.spoiled()
 	r.Touched, r.Everything = res.touched()
 	failed, notes := verdict.Failures{}, verdict.NoticeCounts{}
@@ -85,6 +81,32 @@ func (res *Result) Report() *report.Report {
 		res.single(r)
 	}
 	return r
+}
+
+// sides tells the comparisons what the runs alone know of their sides: the command, which
+// measured both, and what their requests failed with.
+func (res *Result) sides() {
+	if res.Results == nil || res.Plan.Experiment.Compare == nil {
+		return
+	}
+	failures := map[string]verdict.Failures{}
+	for _, o := range res.Outcomes {
+		side, _ := decide.Side(o.Run.Cell, res.Plan.Experiment.Compare.Axis)
+		if failures[side] == nil {
+			failures[side] = verdict.Failures{}
+		}
+		if rep := res.Reports[o.Run.ID]; rep != nil {
+			for _, e := range rep.Errors {
+				failures[side].Add(e)
+			}
+		}
+	}
+	for _, c := range res.Results.Comparisons {
+		c.Commands = [2]string{res.command, res.command}
+		for i, side := range []string{c.Baseline, c.Candidate} {
+			c.Failed[i].With = verdict.MostFrequent(failures[side].Frequent(verdict.MaxKinds))
+		}
+	}
 }
 
 // measuring is how long the runs took together, over all sessions of a plan that was
@@ -171,21 +193,21 @@ func (res *Result) single(r *report.Report) {
 }
 
 // doubts are the checks that are not clean, one line per check: the worst
-// finding speaks, the runs are counted.
+// finding speaks, the runs are counted. What made the verdict comes first.
 func (res *Result) doubts() []report.Doubt {
 	worst := map[string]verdict.Finding{}
 	runs := map[string]int{}
-	take := func(f verdict.Finding) {
+	for f, run := range res.judged() {
+		if run != validity.NotJudged { // single numbers that are invalid do not make a run so
+			f.Verdict = min(f.Verdict, run)
+		}
 		if f.Verdict == verdict.Valid {
-			return
+			continue
 		}
 		runs[f.Check]++
 		if w, ok := worst[f.Check]; !ok || f.Verdict > w.Verdict || f.Verdict == w.Verdict && f.Beyond() > w.Beyond() {
 			worst[f.Check] = f
 		}
-	}
-	for f := range res.findings() {
-		take(f)
 	}
 	var out []report.Doubt
 	for _, f := range worst {
@@ -196,29 +218,50 @@ func (res *Result) doubts() []report.Doubt {
 	}
 	slices.SortFunc(out, func(a, b report.Doubt) int {
 		return cmp.Or(cmp.Compare(worst[b.Check].Verdict, worst[a.Check].Verdict),
-			// the largest effect first
+			// what is about every number before what is about some, then the largest effect
+			cmp.Compare(some(worst[a.Check]), some(worst[b.Check])),
 			cmp.Compare(worst[b.Check].Beyond(), worst[a.Check].Beyond()), cmp.Compare(a.Check, b.Check))
 	})
 	return out
 }
 
-// findings are those of the runs and of the plan. What a run says of its backlog is
-// chance where the server keeps up over the trials of its cell.
+// some is 1 for a finding about single numbers, 0 for one about all of them or about the run.
+func some(f verdict.Finding) int {
+	if f.TouchesAll() || len(f.Taints) == 0 {
+		return 0
+	}
+	return 1
+}
+
+// findings are those of the runs and of the plan.
 func (res *Result) findings() iter.Seq[verdict.Finding] {
 	return func(yield func(verdict.Finding) bool) {
+		for f := range res.judged() {
+			if !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// judged are the findings with the verdict on the run that has them; of the plan that of the
+// finding. What a run says of its backlog is chance where the server keeps up over the trials
+// of its cell.
+func (res *Result) judged() iter.Seq2[verdict.Finding, verdict.Verdict] {
+	return func(yield func(verdict.Finding, verdict.Verdict) bool) {
 		for _, o := range res.Outcomes {
 			rep := res.Reports[o.Run.ID]
 			if rep == nil || !res.counts(o.Run) {
 				continue
 			}
 			for _, f := range rep.Findings {
-				if (f.Check != validity.Backlog || !res.keepsUp(o.Run)) && !yield(f) {
+				if (f.Check != validity.Backlog || !res.keepsUp(o.Run)) && !yield(f, rep.Verdict) {
 					return
 				}
 			}
 		}
 		for _, f := range res.PlanFindings {
-			if !yield(f) {
+			if !yield(f, f.Verdict) {
 				return
 			}
 		}

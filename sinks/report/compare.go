@@ -18,6 +18,7 @@ import (
 type Comparison struct {
 	*decide.Comparison
 	Unlike []receipt.Unlike // what is not the same in both, by their receipts
+	inPlan bool             // on the screen of its plan, which says first what is in doubt
 }
 
 // Screen is how a comparison is printed: for a terminal of so many columns, with the
@@ -112,7 +113,7 @@ func (c Comparison) workloads() (g *grid, workloads int) {
 			of[r.Cell] = map[decide.Key]string{}
 			cells = append(cells, r.Cell)
 		}
-		text := outcomeMarks[r.Outcome]
+		text := mark(r)
 		if point, _, _, unit := ShownChange(r); !math.IsNaN(point) {
 			text += " " + rounded(point) + unit
 		}
@@ -203,7 +204,7 @@ func (c Comparison) block(rows []decide.Row, width int) *grid {
 			g.head = slices.Insert(g.head, 1, a, b)
 		}
 		for _, r := range rows {
-			line := []string{outcomeMarks[r.Outcome] + " " + shortName(r), change(r), ""}
+			line := []string{mark(r) + " " + shortName(r), change(r), ""}
 			if remarks {
 				line[2] = remark(r)
 			}

@@ -108,7 +108,7 @@ func TestWhatDecidesIsACommand(t *testing.T) {
 		},
 		{
 			[2]string{"aiperf run 'ab.cue'", "aiperf run 'ab.cue'"},
-			"changed):\n  aiperf run ab.cue --set multi_run.num_runs=35\nonly in the",
+			"changed:\n  aiperf run ab.cue --set multi_run.num_runs=35\nonly in the",
 		},
 	} {
 		c.Commands = x.commands
@@ -162,8 +162,8 @@ func TestComparisonOnTheConsole(t *testing.T) {
  ✓ latency p99   15.1 ms         ∞                        better
 smallest change this test finds (80 % power): 2 % (ITL p50) to 15 % (out tok/s)
 goodput worse: a side is 0 or has no end, so that only the direction counts
-to decide the ? at TTFT p50, measure again (12 to 35 trials show it if nothing
-  changed): add --set multi_run.num_runs=35 to the command that measured each
+the ? at TTFT p50 takes 12 to 35 trials to decide, if nothing changed: add --set
+  multi_run.num_runs=35 to the command that measured each
 only in the candidate: concurrency 8
 `
 	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(b.String(), "\n")); diff != "" {
@@ -196,21 +196,21 @@ func TestComparisonInASentence(t *testing.T) {
 	c.Rows[0].Outcome, c.Rows[0].Harmless = decide.Unclear, true
 	c.Rows[1].Harmless = true
 	says("after| is faster than before in 1 of 2 workloads (BETTER)",
-		"out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not worse by over 5 % in 1 of 2")
+		"out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s at most 5 % worse in 1 of 2")
 	c.Rows[0].Harmless = false
 	says("No decision as a whole (UNDECIDED), but after| is faster than before in 1 of 2 workloads; 5 trials are too few for out tok/s",
-		"out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not decided yet (−9 %) in 1 of 2")
+		"out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s worse, perhaps by under 5 % (−9 %) in 1 of 2")
 	c.Rows = c.Rows[:1]
 	c.Rows[0].Outcome, c.Rows[0].Harmless = decide.Equivalent, true
 	says("after| and before are equal within the margin of 5 %, though out tok/s changed by less (EQUIVALENT)",
-		"out tok/s changed, within the margin of 5 %")
+		"out tok/s changed, within 5 %")
 	low, high := c.Rows[0].Low, c.Rows[0].High
 	c.Rows[0].Low, c.Rows[0].High = -.02, .03
 	says("after| and before are equal within the margin of 5 % (EQUIVALENT)", "out tok/s equal within 5 %")
 	c.Rows[0].Outcome, c.Rows[0].Low, c.Rows[0].High = decide.Unclear, low, high
-	says("after| is not worse than before by more than 5 % (NOT WORSE)", "out tok/s not worse by over 5 %")
+	says("after| is not worse than before by more than 5 % (NOT WORSE)", "out tok/s at most 5 % worse")
 	c.Rows[0].Low, c.Rows[0].High = .01, .09
-	says("after| is not worse than before by more than 5 % (NOT WORSE)", "out tok/s better, but under 5 %")
+	says("after| is not worse than before by more than 5 % (NOT WORSE)", "out tok/s better, perhaps by under 5 %")
 	c.Rows[0].Harmless, c.Rows[0].Undecidable, c.Rows[0].Note = false, true, "0 on both sides in every trial"
 	says("No decision between before and after| (UNDECIDED): out tok/s cannot be compared: 0 on both sides in every trial", "out tok/s cannot be decided")
 	further.Key, further.Outcome = c.Rows[0].Key, decide.Unclear
@@ -383,9 +383,16 @@ func TestTheIntervalThatDecidedIsShown(t *testing.T) {
 		c := Comparison{Comparison: decide.Aggregate(plan, outcomes).Comparisons[0]}
 		legend := c.levels(c.Rows, false)
 		for _, r := range c.Rows {
-			low, high, level := r.Shown()
-			if want := fmt.Sprintf("%.4g %%", 100*level); !strings.Contains(legend, want) {
+			low, high, _ := r.Shown()
+			bracket := strings.Contains(change(r), "[")
+			if want := fmt.Sprintf("[ ] %.4g %% interval", 100*r.Level); bracket && !strings.Contains(legend, want) {
 				t.Fatalf("%q does not say %s", legend, want)
+			}
+			if bracket && r.Bounded() {
+				t.Fatalf("%s %s: an interval that did not decide it", mark(r), change(r))
+			}
+			if found := mark(r) == "✗" || mark(r) == "✓"; found && !(r.Low > 0 || r.High < 0) || found != decided(r) {
+				t.Fatalf("%s %s", mark(r), change(r))
 			}
 			harmless := r.Outcome == decide.Unclear && r.Harmless
 			if r.Outcome == decide.Equivalent && low < -r.Margin || (r.Outcome == decide.Equivalent || harmless) &&

@@ -54,10 +54,14 @@ func value(r decide.Row, v float64) string {
 func changed(r decide.Row) bool { return !math.IsNaN(r.Low) && (r.Low > 0 || r.High < 0) }
 
 // change is the point with its interval: +10.0 % [9.5, 10.6]. A narrow interval
-// gets more digits; one that has no width in them is left out. What cannot be decided has
-// a size all the same, where both sides have a value.
+// gets more digits; one that has no width in them is left out, and so is that of a row which
+// its bound decided: its remark says that one, so that all intervals of a table have one level.
+// What cannot be decided has a size all the same, where both sides have a value.
 func change(r decide.Row) string {
 	point, low, high, unit := ShownChange(r)
+	if r.Bounded() {
+		low = math.NaN()
+	}
 	switch {
 	case r.Undecidable && math.IsNaN(point) && r.Base > 0 && r.Candidate > 0 && !math.IsInf(r.Base+r.Candidate, 1):
 		return signed(r.Candidate/r.Base-1, 0) + " %"
@@ -111,7 +115,7 @@ func sized(r decide.Row, v float64) string {
 }
 
 // WithinMargin is what is said of rows of one metric that are all equal: that each was clean, or
-// that they changed by less than the margin, or neither.
+// by how much they may differ at most, and whether some did.
 func WithinMargin(rows []decide.Row) string {
 	switch {
 	case !slices.ContainsFunc(rows, func(r decide.Row) bool { return !r.Clean() }):
@@ -120,9 +124,62 @@ func WithinMargin(rows []decide.Row) string {
 		}
 		return "equal: none on either side"
 	case slices.ContainsFunc(rows, changed):
-		return "changed, within the margin of " + InMargin(rows[0])
+		return "changed, within " + most(rows)
 	}
-	return "equal within " + InMargin(rows[0])
+	return "equal within " + most(rows)
+}
+
+// most is the largest change that some rows leave possible: "1.8 %", of a share "0.3 points".
+func most(rows []decide.Row) string {
+	widest, of := 0.0, rows[0]
+	for _, r := range rows {
+		bound := r.Margin // a row without an interval is equal by what was asked
+		if _, low, high, _ := ShownChange(r); r.Bounded() {
+			bound = max(-low, high)
+		}
+		if bound > widest {
+			widest, of = bound, r
+		}
+	}
+	return roundedUp(of, widest)
+}
+
+// harm is the largest change for the worse that a row leaves possible; 0 for none.
+func harm(r decide.Row) float64 {
+	_, low, high, _ := ShownChange(r)
+	if r.LargerIsBetter {
+		return max(0, -low)
+	}
+	return max(0, high)
+}
+
+// notWorse is what is said of rows of one metric in which harm beyond the margin is ruled out,
+// and no more is shown: by how much they may be worse at most.
+func notWorse(rows []decide.Row) string {
+	widest, of := 0.0, rows[0]
+	for _, r := range rows {
+		bound := r.Margin
+		if r.Bounded() || r.Gain() {
+			bound = harm(r)
+		}
+		if bound > widest {
+			widest, of = bound, r
+		}
+	}
+	if widest == 0 {
+		return "not worse"
+	}
+	return "at most " + roundedUp(of, widest) + " worse"
+}
+
+// roundedUp is the size of a change in two digits, the last of them rounded up, so that what
+// is at most so large is not larger; no more than the margin that it is within.
+func roundedUp(r decide.Row, v float64) string {
+	unit := math.Pow(10, math.Floor(math.Log10(max(v, 1e-4)))-1)
+	if up := math.Ceil(v/unit-1e-9) * unit; v <= r.Margin {
+		return sized(r, min(up, r.Margin))
+	}
+	return sized(r, v)
 }
 
 // tooFew reports whether the interval of a change is wider than a factor of ten: it says
@@ -169,11 +226,22 @@ func saidOf(r decide.Row) string {
 	case tooFew(r):
 		return "too few trials"
 	case r.Harmless && r.Gain():
-		return "better, but under " + margin
+		return "better, perhaps by under " + margin
 	case r.Harmless:
-		return "not worse by over " + margin
+		return notWorse([]decide.Row{r})
+	case changed(r):
+		return "worse, perhaps by under " + margin
 	}
 	return "not decided yet"
+}
+
+// mark is the sign of a row: its outcome, and of one that is not decided whether at least
+// harm beyond the margin is ruled out.
+func mark(r decide.Row) string {
+	if r.Outcome == decide.Unclear && r.Harmless {
+		return harmlessMark
+	}
+	return outcomeMarks[r.Outcome]
 }
 
 // outcome is the word of a row with its remark.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep/decide"
 )
@@ -62,6 +63,9 @@ func (c Comparison) openSentence(a, b string) string {
 	}
 	yet, never := open(false), open(true)
 	few := words.CountOf(c.Trials, "trial is", "trials are") + " too few for"
+	if n, _ := c.trialsWanted(); n.Known() && n.Least <= mostAdvised && yet != "" {
+		yet += " (" + strings.TrimSuffix(n.String(), " trials") + " would do)"
+	}
 	better := func(r decide.Row) bool { return r.Outcome == decide.Better }
 	if found := c.metrics(better); found != "" && yet+never != "" { // what is known comes first
 		said := fmt.Sprintf("No decision as a whole (%s), but %s is %s than %s%s", decide.Unclear, a,
@@ -124,12 +128,19 @@ func (c Comparison) unjudged(carries func(decide.Row) bool) string {
 	return fmt.Sprintf("; %d cannot be judged", n) + c.reasons()
 }
 
+// requestsFailed is why figures of the others are in doubt; a remark says which and how many.
+const requestsFailed = "requests failed"
+
 // reasons are why rows cannot be decided: ": in doubt (check coalesced)".
 func (c Comparison) reasons() string {
 	var why, checks []string
 	for _, r := range c.Primary() {
 		switch {
 		case !r.Undecidable:
+		case r.Check == validity.Errors:
+			if !slices.Contains(why, requestsFailed) {
+				why = append(why, requestsFailed)
+			}
 		case r.Check != "" && !slices.Contains(checks, r.Check):
 			checks = append(checks, r.Check)
 		case r.Check == "" && r.Note != "" && !slices.Contains(why, r.Note):

@@ -81,7 +81,7 @@ func (r *Report) sign(t validity.Taint) string {
 func Marks() []string {
 	marks := []string{
 		validity.DoubtMark, validity.FailedMark, validity.InvalidMark, atMostMark, starMark,
-		endlessMark, noneMark, "±", wideMark, "[ ]",
+		endlessMark, noneMark, "±", wideMark, "[ ]", harmlessMark,
 	}
 	for _, m := range outcomeMarks {
 		marks = append(marks, m)
@@ -95,8 +95,9 @@ func Marks() []string {
 
 // Signs of rows and numbers.
 const (
-	starMark    = "*" // no row is better in both objectives
-	endlessMark = "∞" // of requests that never ended
-	noneMark    = "–" // no figure
-	atMostMark  = "≤" // of a figure that is known between two ends, the upper one
+	harmlessMark = "○" // not decided, but not worse by more than the margin
+	starMark     = "*" // no row is better in both objectives
+	endlessMark  = "∞" // of requests that never ended
+	noneMark     = "–" // no figure
+	atMostMark   = "≤" // of a figure that is known between two ends, the upper one
 )

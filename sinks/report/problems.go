@@ -31,18 +31,7 @@ var endings = []struct {
 // problems are errors and notices.
 func (r *Report) problems(s *sheet) {
 	n := r.Requests
-	s.part(essential)
-	if n.In(record.WasSent) > 0 && (n.Failed > 0 || r.Full != nil) {
-		of := words.Whole(n.In(record.Answered))
-		if n.In(record.Answered) < n.In(record.Due) { // the other counts are of other requests
-			of += " answered"
-		}
-		fmt.Fprintf(s, "%-17s%s of %s\n", "Errors", words.Whole(n.Failed), of)
-	}
-	if r.folded == 0 || len(r.Errors) != 1 || !slices.ContainsFunc(r.Doubts,
-		func(d Doubt) bool { return d.Check == "errors" }) { // else the doubt has said it
-		listErrors(s, r.Errors)
-	}
+	r.errors(s)
 	s.part(further)
 	for _, x := range endings {
 		if count := n.In(x.part); count > 0 {
@@ -81,6 +70,30 @@ func (r *Report) problems(s *sheet) {
 			return
 		}
 		s.wrapped("note: ", n)
+	}
+}
+
+// errors are how many requests failed, of a comparison on which side, and with what; what a
+// doubt has said already is left out of a screen that is short.
+func (r *Report) errors(s *sheet) {
+	n := r.Requests
+	s.part(essential)
+	doubted := slices.ContainsFunc(r.Doubts, func(d Doubt) bool { return d.Check == "errors" })
+	sides := r.perSide()
+	switch {
+	case doubted && sides != "" && r.folded > 0:
+		return
+	case sides != "":
+		s.wrapped(words.Pad("Errors", 17), sides)
+	case n.In(record.WasSent) > 0 && (n.Failed > 0 || r.Full != nil):
+		of := words.Whole(n.In(record.Answered))
+		if n.In(record.Answered) < n.In(record.Due) { // the other counts are of other requests
+			of += " answered"
+		}
+		fmt.Fprintf(s, "%-17s%s of %s\n", "Errors", words.Whole(n.Failed), of)
+	}
+	if r.folded == 0 || len(r.Errors) != 1 || !doubted {
+		listErrors(s, r.Errors)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sweep/decide"
@@ -18,8 +19,11 @@ import (
 
 // design says in few words what the intervals rest on.
 func (c Comparison) design() string {
-	if !c.Paired {
-		return words.Count(c.Trials, "trial") + " each, not paired"
+	switch a, b := c.Each[0], c.Each[1]; {
+	case !c.Paired && a != b:
+		return fmt.Sprintf("%d against %s, measured apart: not paired", a, words.Count(b, "trial"))
+	case !c.Paired:
+		return words.Count(c.Trials, "trial") + " each, measured apart: not paired"
 	}
 	return fmt.Sprintf("%d paired %s", c.Trials, strings.TrimLeft(words.Count(c.Trials, "trial"), "0123456789, "))
 }
@@ -28,11 +32,58 @@ func (c Comparison) design() string {
 func (c Comparison) basis() string {
 	how := "paired: trial k sent both systems the same requests"
 	if !c.Paired {
-		how = "not paired (only trials of one experiment are): Welch's test on logarithms"
+		how = "not paired, because the two were measured at different times (trials of one experiment with compare are paired): Welch's test on logarithms"
 	}
 	return fmt.Sprintf("%s a cell, %s; %.0f %% over %s together", words.Count(c.Trials, "trial"),
 		how, 100*decide.CompareLevel, words.Count(c.Compared, "primary metric"))
 }
+
+// Failures says of each side how many requests failed, and with what: "20 of 480 requests of
+// new failed (http_500: overloaded), none of old"; "" where none did.
+func (c Comparison) Failures() string { return failuresOf([]*decide.Comparison{c.Comparison}) }
+
+// failuresOf is the same of a baseline and its candidates, who failed most first.
+func failuresOf(all []*decide.Comparison) string {
+	type side struct {
+		name string
+		decide.Failures
+	}
+	var sides []side
+	for i, c := range all {
+		if i == 0 {
+			sides = append(sides, side{words.Line(c.Baseline), c.Failed[0]})
+		}
+		sides = append(sides, side{words.Line(c.Candidate), c.Failed[1]})
+	}
+	slices.SortStableFunc(sides, func(a, b side) int { return cmp.Compare(shareOf(b.Failures), shareOf(a.Failures)) })
+	var parts, none []string
+	for _, s := range sides {
+		if s.Requests == 0 {
+			none = append(none, s.name)
+			continue
+		}
+		text := fmt.Sprintf("%s of %s of %s failed", words.Whole(s.Requests), words.Count(s.Of, "request"), s.name)
+		if len(parts) > 0 {
+			text = fmt.Sprintf("%s of %s of %s", words.Whole(s.Requests), words.Whole(s.Of), s.name)
+		}
+		if s.With != "" {
+			text += " (" + words.Clip(s.With, withClip) + ")"
+		}
+		parts = append(parts, text)
+	}
+	switch {
+	case len(parts) == 0:
+		return ""
+	case len(none) > 0:
+		parts = append(parts, "none of "+words.And(none))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func shareOf(f decide.Failures) float64 { return float64(f.Requests) / max(1, float64(f.Of)) }
+
+// withClip is how much is told of what requests failed with.
+const withClip = 60
 
 // said is a text of a screen, how much it matters there, and the commands that it leads to.
 type said struct {
@@ -93,9 +144,12 @@ func (c Comparison) remarks(shown, hidden []decide.Row, more string, short bool)
 	if len(hidden) > 0 {
 		first = append(first, words.Count(len(hidden), "more row")+changedAmong(hidden)+" "+more)
 	}
-	if line := c.levels(shown, short); line != "" && short {
+	level, alone := c.levels(shown, short), short && !c.inPlan
+	switch line := level; {
+	case line == "" || alone:
+	case short:
 		out = append(out, said{text: line, weight: essential})
-	} else if line != "" {
+	default:
 		first, held = append(first, line), essential
 	}
 	if line := c.finds(); line != "" && !short {
@@ -110,22 +164,40 @@ func (c Comparison) remarks(shown, hidden []decide.Row, more string, short bool)
 		if short { // the table has the remark
 			text = alike(rows) + ": " + note
 		}
+		if failed := c.Failures(); failed != "" && rows[0].Check == validity.Errors {
+			text = failed
+		}
 		if try := toTry(rows[0]); try != "" {
 			text += "; try " + try
 		}
 		notes = append(notes, text)
 	}
+	if alone && level != "" { // one text: a line is worth much there
+		notes = slices.Insert(notes, 0, level)
+	}
 	if short && len(notes) > 1 {
 		notes = []string{strings.Join(notes, " · ")}
 	}
-	for _, text := range notes {
-		out = append(out, said{text: text, weight: doubtful})
+	held = doubtful
+	if alone { // why there is no decision comes before what to type
+		held = essential
 	}
-	if n := c.trialsIfEqual(); n.Known() {
-		out = append(out, said{
-			text:   fmt.Sprintf("to decide the ? at %s, measure again (%s show it if nothing changed)", c.metrics(decidedByTrials), n),
-			weight: advice, commands: c.again(n.Most),
-		})
+	for _, text := range notes {
+		out = append(out, said{text: text, weight: held})
+	}
+	if n, supposing := c.trialsWanted(); n.Known() {
+		text := fmt.Sprintf("the ? at %s takes %s to decide, %s", c.metrics(decidedByTrials), n, supposing)
+		if n.Rough {
+			text += fmt.Sprintf(" (as far as %d tell)", c.Trials)
+		}
+		commands := c.again(n.Most)
+		switch {
+		case n.Least > mostAdvised:
+			text, commands = text+"; longer runs vary less: --request-count", nil
+		case short: // the headline says how many
+			text = "to decide the ?"
+		}
+		out = append(out, said{text: text, weight: advice, commands: commands})
 	} else if c.Trials < stats.FewestTrials && c.Outcome() == decide.Unclear {
 		out = append(out, said{
 			text: "to decide the ?, measure again", weight: advice, commands: c.again(enoughTrials),
@@ -200,38 +272,68 @@ func changedAmong(rows []decide.Row) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// levels are what the intervals of some rows hold: each row shows the one that decided it.
-// short leaves out over what they hold.
+// levels are what the intervals of some rows hold, which is one level, and what the marks
+// beside them follow from. short leaves out over what they hold.
 func (c Comparison) levels(rows []decide.Row, short bool) string {
-	var said []string
+	level, bounded, decides := 0.0, "", ""
 	for _, r := range rows {
-		low, _, level := r.Shown()
-		if math.IsNaN(low) || !(level > 0) {
-			continue
-		}
-		text, of := fmt.Sprintf("%.4g %%", 100*level), ""
-		switch {
-		case level == decide.EqualLevel:
-			of = " where equal or not worse"
-		case !r.Primary:
-			of = " for metrics that do not decide"
-		case c.Compared > 1 && !short:
-			of = fmt.Sprintf(" (%.0f %% over %s)", 100*decide.CompareLevel, c.together())
-		}
-		if len(said) == 0 || strings.HasPrefix(said[0], "[ ] "+text) {
-			text = "[ ] " + text + " interval"
-		}
-		if text += of; !slices.Contains(said, text) {
-			said = append(said, text)
+		switch m := mark(r); {
+		case r.Bounded():
+			if !strings.Contains(bounded, m) {
+				bounded = strings.TrimPrefix(bounded+" and "+m, " and ")
+			}
+		case !math.IsNaN(r.Low) && r.Level > 0:
+			level = r.Level
+			if decided(r) && !strings.Contains(decides, m) {
+				decides = strings.TrimPrefix(decides+" and "+m, " and ")
+			}
 		}
 	}
-	return strings.Join(said, ", ")
+	var said []string
+	if level > 0 {
+		text := fmt.Sprintf("[ ] %.4g %% interval", 100*level)
+		if decides != "" {
+			text += ", without 0 at " + decides
+		}
+		if c.Compared > 1 && !short {
+			text += fmt.Sprintf(" (%.0f %% over %s)", 100*decide.CompareLevel, c.together())
+		}
+		said = append(said, text)
+	}
+	if bounded != "" {
+		is := " is "
+		if strings.Contains(bounded, " ") {
+			is = " are "
+		}
+		said = append(said, fmt.Sprintf("%s%s%.0f %% certain", bounded, is, 100*decide.CompareLevel))
+	}
+	return strings.Join(said, " · ")
 }
 
 // Levels are those of the intervals that decide, for the caption of a chart: "98.75 %
 // intervals, 90 % where equal or not worse".
 func (c Comparison) Levels() string {
-	return strings.Replace(strings.TrimPrefix(c.levels(c.Primary(), true), "[ ] "), " interval", " intervals", 1)
+	var said []string
+	for _, r := range c.Primary() {
+		low, _, level := r.Shown()
+		if math.IsNaN(low) || !(level > 0) {
+			continue
+		}
+		text := fmt.Sprintf("%.4g %% intervals", 100*level)
+		if r.Bounded() {
+			text = strings.TrimSuffix(text, " intervals") + " where equal or not worse"
+		}
+		if !slices.Contains(said, text) {
+			said = append(said, text)
+		}
+	}
+	slices.SortStableFunc(said, func(a, b string) int { // the general rule before the exception
+		return cmp.Compare(strings.Count(a, "where"), strings.Count(b, "where"))
+	})
+	if len(said) == 1 { // all are of one kind
+		return strings.Replace(said[0], " where", " intervals, where", 1)
+	}
+	return strings.Join(said, ", ")
 }
 
 // together names the metrics that share the level of the intervals; where several cells or
@@ -285,20 +387,28 @@ func (c Comparison) finds() string {
 	return "smallest change this test finds (80 % power): " + strings.Join(parts, ", ")
 }
 
-// trialsIfEqual is what the metric that takes most would need; nothing where it is
-// not known of one of them.
-func (c Comparison) trialsIfEqual() decide.Trials {
-	var most decide.Trials
+// trialsWanted is what the metric that takes most would need, and what that supposes; nothing
+// where it is not known of one of them.
+func (c Comparison) trialsWanted() (most decide.Trials, supposing string) {
+	equal, seen := false, false
 	for _, r := range c.Primary() {
 		if !decidedByTrials(r) {
 			continue
 		}
 		if !r.Trials.Known() {
-			return decide.Trials{}
+			return decide.Trials{}, ""
 		}
-		most = decide.Trials{Least: max(most.Least, r.Trials.Least), Most: max(most.Most, r.Trials.Most)}
+		most.Least, most.Most = max(most.Least, r.Trials.Least), max(most.Most, r.Trials.Most)
+		most.Rough = most.Rough || r.Trials.Rough
+		equal, seen = equal || !r.AsSeen, seen || r.AsSeen
 	}
-	return most
+	switch {
+	case equal && seen:
+		return most, "if the changes are as they look"
+	case seen:
+		return most, "if the change is as large as it looks"
+	}
+	return most, "if nothing changed"
 }
 
 // decidedByTrials reports whether more trials decide a row. They do not decide one whose figures are

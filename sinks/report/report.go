@@ -79,6 +79,7 @@ type Doubt struct {
 	Check, Detail, Try string
 	Because            string // what was seen to cause it, "" for nothing
 	Runs               int    // how many say so
+	All                bool   // it is told of all of them, and not of the worst
 }
 
 // Said is what was found and why.
@@ -309,7 +310,9 @@ func (r *Report) doubts(s *sheet) {
 		if i == 0 && r.Full != nil {
 			word = words.Pad(r.Verdict.String(), noteColumn) + " "
 		}
-		if d.Check == "errors" && r.Runs > 1 { // the finding is of the worst run
+		if d.Check == "errors" && r.perSide() != "" { // the finding is of the worst run
+			d.Detail, d.All = r.perSide(), true
+		} else if d.Check == "errors" && r.Runs > 1 {
 			d.Detail = fmt.Sprintf("%s of %s failed; the worst run: %s", words.Whole(r.Requests.Failed),
 				words.Count(r.Requests.In(record.Answered), "request"), d.Detail)
 		}
@@ -358,11 +361,20 @@ func (r *Report) doubts(s *sheet) {
 // partial says that there is more to measure, and how.
 func (r *Report) partial(s *sheet) { s.wrapped("", "PARTIAL: "+r.Stopped+"; "+r.resume()) }
 
+// perSide says how many requests of each side of a comparison failed, and with what; "" where
+// nothing is compared, or none did.
+func (r *Report) perSide() string {
+	if r.Results == nil || len(r.Results.Comparisons) == 0 {
+		return ""
+	}
+	return failuresOf(r.Results.Comparisons)
+}
+
 // ordered are the doubts, the worst first; of one run that requests failed comes before all,
 // of others that most did.
 func (r *Report) ordered() []Doubt {
 	i := slices.IndexFunc(r.Doubts, func(d Doubt) bool { return d.Check == validity.Errors })
-	if i <= 0 || r.Full == nil && !r.mostFailed() {
+	if i <= 0 || r.Full == nil && !r.mostFailed() || !r.mostFailed() && r.Doubts[i].Verdict < r.Doubts[0].Verdict {
 		return r.Doubts
 	}
 	return slices.Concat(r.Doubts[i:i+1], r.Doubts[:i], r.Doubts[i+1:])
@@ -373,7 +385,7 @@ func (d Doubt) sentence(runs int) string {
 	where := "check " + d.Check
 	if d.Runs > 0 && runs > 1 {
 		where += fmt.Sprintf(", in %d of %s", d.Runs, words.Count(runs, "run"))
-		if d.Runs > 1 { // its figures are of one of them
+		if d.Runs > 1 && !d.All { // its figures are of one of them
 			where += "; this is the worst"
 		}
 	}

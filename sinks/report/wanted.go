@@ -163,10 +163,13 @@ func (r *Report) openBest(holds func(decide.Best) bool) bool {
 // wantedForPairs is how many trials decide comparisons over several workloads, if nothing
 // changed; one of a single workload says so below its table.
 func (r *Report) wantedForPairs() wanted {
-	w := wanted{what: "the comparison, if nothing changed"}
+	w := wanted{what: "the comparison"}
 	for _, c := range r.Results.Comparisons {
 		if pairs := (Comparison{Comparison: c}); c.Outcome() == decide.Unclear && pairs.severalCells() {
-			w.trials = max(w.trials, pairs.trialsIfEqual().Most)
+			n, supposing := pairs.trialsWanted()
+			if n.Most > w.trials {
+				w.trials, w.what = n.Most, "the comparison, "+supposing
+			}
 		}
 	}
 	return w

@@ -16,6 +16,7 @@ import (
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/internal/validity"
+	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/receipt"
 	"aiperf.dev/aiperf/sweep"
@@ -50,26 +51,33 @@ func readOurs(dir string) (*System, error) {
 	for _, r := range told.Runs {
 		s.receipts[r.Cell] = append(s.receipts[r.Cell], r.Receipt)
 	}
-	s.Stamps = stampsOf(dir)
+	s.Stamps, s.Failure = reported(dir)
 	s.Command = commandOf(dir)
 	return s, s.fill(dir)
 }
 
-// stampsOf are whose arrival stamps the runs have, in order, each once; none where no
-// run says so.
-func stampsOf(dir string) (kinds []string) {
+// reported is what the reports of the runs say: whose arrival stamps they have, in order, each
+// once, none where no run says so; and what their requests failed with.
+func reported(dir string) (stamps []string, failure string) {
 	runs, _ := resultdir.Begun(dir) // a damaged journal says nothing
-	reports := resultdir.ReportsOf(dir)
+	reports, failures := resultdir.ReportsOf(dir), verdict.Failures{}
 	for _, r := range runs {
 		var report struct {
-			Stamps string `json:"stamps"`
+			Stamps string               `json:"stamps"`
+			Errors []verdict.ErrorCount `json:"errors"`
 		}
-		if reports.Read(r.Run, r.Dir, &report) == nil && report.Stamps != "" && !slices.Contains(kinds, report.Stamps) {
-			kinds = append(kinds, report.Stamps)
+		if reports.Read(r.Run, r.Dir, &report) != nil {
+			continue
+		}
+		if report.Stamps != "" && !slices.Contains(stamps, report.Stamps) {
+			stamps = append(stamps, report.Stamps)
+		}
+		for _, e := range report.Errors {
+			failures.Add(e)
 		}
 	}
-	slices.Sort(kinds)
-	return kinds
+	slices.Sort(stamps)
+	return stamps, verdict.MostFrequent(failures.Frequent(verdict.MaxKinds))
 }
 
 // commandOf is what measured a directory, as it was typed; "" where that is not known.

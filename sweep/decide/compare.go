@@ -9,6 +9,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
@@ -22,6 +23,7 @@ type Arm struct {
 	Stamps []string // whose arrival stamps its runs have: kernel, application, in order; none where it is not known
 	// Command measured it, as it was typed, secrets masked; "" where that is not known.
 	Command string
+	Failure string // what its requests failed with, the most frequent first; "" for none, or not known
 }
 
 // ArmCell is what one system gave at one point.
@@ -101,15 +103,23 @@ type Comparison struct {
 	Baseline, Candidate string
 	Paired              bool
 	Trials              int         // the smallest number in any cell
+	Each                [2]int      // the same of the baseline and of the candidate
 	Compared            int         // primary metrics × cells × candidates: what the level is divided by
 	Rows                []Row       // by cell, primary metrics first
 	Together            []Row       // each primary metric over all cells; more than one cell only
 	Stamps              [2][]string // of the baseline and of the candidate, where they differ
 	Load                []Fact      // what both were asked, of a comparison of one cell
 	Commands            [2]string   // that measured the baseline and the candidate, "" where they are not known
+	Failed              [2]Failures   // requests of the baseline and of the candidate
 	OnlyBaseline        []string
 	OnlyCandidate       []string
 	terms               Terms
+}
+
+// Failures are the requests of one side that failed, of those that were answered.
+type Failures struct {
+	Requests, Of int64
+	With         string // the most frequent failure first; "" where that is not known
 }
 
 // Row is one metric of one cell.
@@ -131,7 +141,8 @@ type Row struct {
 	N                        int     // pairs, or trials of the smaller arm
 	Detectable               float64 // the smallest difference that so many trials show with a power of 80 %
 	MustDetect               float64 // the one that they must be able to show, 0 for any
-	Trials                   Trials  // how many would show that nothing changed, if nothing did; of an UNDECIDED row
+	Trials                   Trials  // how many would decide an UNDECIDED row: that nothing changed, if nothing did
+	AsSeen                   bool    // or that something did, if the change is as large as it looks
 	// the values of a percentile in a run, and what they are worth: the smallest of any run; 0 for others
 	Count, Effective float64
 	Sent             float64 // the most requests that a run sent for them; 0 where that is not known
@@ -183,6 +194,7 @@ func Compare(baseline, candidate Arm, t Terms) (*Comparison, error) {
 	if a, b := baseline.Stamps, candidate.Stamps; len(a) > 0 && len(b) > 0 && !slices.Equal(a, b) {
 		c.Stamps = [2][]string{a, b}
 	}
+	c.Failed = [2]Failures{baseline.failed(), candidate.failed()}
 	pairs, err := c.match(baseline, candidate)
 	if err != nil {
 		return nil, err
@@ -197,6 +209,18 @@ func Compare(baseline, candidate Arm, t Terms) (*Comparison, error) {
 	}
 	c.together(pairs)
 	return c, nil
+}
+
+// failed counts the failures of all runs, also of those that are left out.
+func (a Arm) failed() Failures {
+	f := Failures{With: a.Failure}
+	for _, c := range a.Cells {
+		for i := range c.Runs {
+			n := c.Runs[i].Counts()
+			f.Requests, f.Of = f.Requests+n.Failed, f.Of+n.In(record.Answered)
+		}
+	}
+	return f
 }
 
 // match finds the cells that both arms have.
@@ -226,10 +250,11 @@ func (c *Comparison) match(a, b Arm) ([]*duel, error) {
 			Hint: "compare results of the same experiment",
 		}
 	}
-	c.Trials = math.MaxInt
+	c.Each = [2]int{math.MaxInt, math.MaxInt}
 	for _, p := range pairs {
-		c.Trials = min(c.Trials, len(p.base.runs), len(p.candidate.runs))
+		c.Each = [2]int{min(c.Each[0], len(p.base.runs)), min(c.Each[1], len(p.candidate.runs))}
 	}
+	c.Trials = min(c.Each[0], c.Each[1])
 	return pairs, nil
 }
 
@@ -371,13 +396,17 @@ func (d *duel) rows(c *Comparison) []Row {
 		return []Row{d.nothing(c.terms)}
 	}
 	for _, k := range d.primary {
-		out = append(out, d.row(k, c.terms, 1-compareAlpha/float64(c.Compared), true))
+		out = append(out, d.row(k, c.terms, c.level(), true))
 	}
 	for _, k := range d.other {
-		out = append(out, d.row(k, c.terms, 0.95, false))
+		out = append(out, d.row(k, c.terms, c.level(), false))
 	}
 	return out
 }
+
+// level is that of the intervals of all rows, also of those that decide nothing: a reader
+// compares them with each other.
+func (c *Comparison) level() float64 { return 1 - compareAlpha/float64(max(1, c.Compared)) }
 
 // nothing is the row of a cell in which one side has no usable run. A candidate whose
 // runs all failed is WORSE; one whose runs are INVALID was not measured.
@@ -493,9 +522,9 @@ func (c *Comparison) together(pairs []*duel) {
 		}
 		if whole {
 			r := pairs[0].describe(k, c.terms)
-			r.Cell, r.Level, r.N, r.Base, r.Candidate = "all cells", 0.95, len(sums), math.NaN(), math.NaN()
+			r.Cell, r.Level, r.N, r.Base, r.Candidate = "all cells", c.level(), len(sums), math.NaN(), math.NaN()
 			r.clean, r.left = clean, left
-			r.judge(atLeast(stats.OneSample(sums), math.Sqrt(least)), 0.95)
+			r.judge(atLeast(stats.OneSample(sums), math.Sqrt(least)), c.level())
 			c.Together = append(c.Together, r)
 		}
 	}
@@ -506,10 +535,16 @@ func squared(x float64) float64 { return x * x }
 // Shown is the interval of the change that decided the outcome, and its level: where a
 // change beyond the margin is ruled out, that of the one-sided tests, which is narrower.
 func (r Row) Shown() (low, high, level float64) {
-	if byEqual := r.Outcome == Equivalent || r.Outcome == Unclear && r.Harmless; byEqual && !math.IsNaN(r.EqualLow) {
+	if r.Bounded() {
 		return r.EqualLow, r.EqualHigh, EqualLevel
 	}
 	return r.Low, r.High, r.Level
+}
+
+// Bounded reports whether a row is decided by what is ruled out, and not by an interval
+// without 0: it is equal, or not worse.
+func (r Row) Bounded() bool {
+	return (r.Outcome == Equivalent || r.Outcome == Unclear && r.Harmless && !r.Gain()) && !math.IsNaN(r.EqualLow)
 }
 
 // describe is a row with what is known of its metric.

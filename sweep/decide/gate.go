@@ -366,7 +366,7 @@ func (e evidence) wouldSettle(trials int) (Trials, string) {
 		if kind := kindOf(e.gate.refs[i]); (kind == metrics.Share || kind == metrics.Events) &&
 			(x.Mean == x.Low || x.Mean == x.High) {
 			n := int(math.Ceil(float64(trials) / lo))
-			return Trials{n, n}, fmt.Sprintf("at least %d trials decide it: %s", n, schema.TrialsOption(n))
+			return Trials{Least: n, Most: n}, fmt.Sprintf("at least %d trials decide it: %s", n, schema.TrialsOption(n))
 		}
 	}
 	settled := trialsBetween(1, float64(trials-1), trials, func(sd float64) (int, bool) {

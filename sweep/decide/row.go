@@ -442,10 +442,24 @@ func (r *Row) judge(diff stats.Difference, level float64) {
 	case within:
 		r.Outcome = Equivalent
 	case r.Primary:
-		r.Trials = trialsBetween(diff.SD, diff.DF, diff.N, func(sd float64) (int, bool) {
-			return stats.Design{SD: sd, Alpha: 1 - EqualLevel}.EquivalenceTrials(min(mostHarm, mostGain), 0.8)
-		})
+		r.open(diff, min(mostHarm, mostGain), level)
 	}
 	harmLow, harmHigh := min(-good*low, -good*high), max(-good*low, -good*high)
 	r.BeyondMargin = harmLow > harmEdge || harmHigh < -gainEdge
+}
+
+// open says how many trials would decide an UNDECIDED row: of a change that looks larger than
+// the margin those that show one of that size, else those that show that nothing changed.
+func (r *Row) open(diff stats.Difference, equal, level float64) {
+	if beyond := math.Abs(diff.Mean) > equal; beyond {
+		r.Trials = trialsAbout(diff.SD, diff.DF, diff.N, func(sd float64) (int, bool) {
+			return stats.Design{SD: sd, Alpha: 1 - level}.Trials(diff.Mean, 0.8)
+		})
+		r.AsSeen = r.Trials.Known()
+	}
+	if !r.AsSeen {
+		r.Trials = trialsAbout(diff.SD, diff.DF, diff.N, func(sd float64) (int, bool) {
+			return stats.Design{SD: sd, Alpha: 1 - EqualLevel}.EquivalenceTrials(equal, 0.8)
+		})
+	}
 }

@@ -20,7 +20,7 @@ func (r *Results) compareArms(p *sweep.Plan) {
 	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		at, rest := position(c.Cell, p.Experiment.Compare.Axis)
+		at, rest := Side(c.Cell, p.Experiment.Compare.Axis)
 		j := slices.IndexFunc(arms, func(a Arm) bool { return a.Name == at })
 		cell := ArmCell{Label: rest, Closed: c.Cell.Closed(), Judged: c.Cell.Judged()}
 		for _, o := range c.all {
@@ -46,7 +46,7 @@ func treatment(p *sweep.Plan, tags []string) ([]Arm, Terms, *diag.Error) {
 	}
 	var arms []Arm
 	for _, c := range p.Cells {
-		if at, _ := position(c, said.Axis); !slices.ContainsFunc(arms, func(a Arm) bool { return a.Name == at }) {
+		if at, _ := Side(c, said.Axis); !slices.ContainsFunc(arms, func(a Arm) bool { return a.Name == at }) {
 			arms = append(arms, Arm{Name: at})
 		}
 	}
@@ -122,8 +122,9 @@ func axesHint(said string, axes []schema.Axis) string {
 	return "axes: " + strings.Join(names, ", ")
 }
 
-// position is a cell's value on the treatment axis, and its place on the others.
-func position(c *sweep.Cell, axis string) (at, rest string) {
+// Side is a cell's value on the treatment axis, as a comparison calls the side, and its place
+// on the others.
+func Side(c *sweep.Cell, axis string) (at, rest string) {
 	others := sweep.Cell{Label: "base"}
 	for _, v := range c.Point {
 		if v.Axis == axis || v.Path == axis {

@@ -9,14 +9,20 @@ import (
 
 // Trials is how many would decide, as far as that is known: how much trials vary is
 // known from few of them. The zero value says nothing.
-type Trials struct{ Least, Most int }
+type Trials struct {
+	Least, Most int
+	Rough       bool // by the spread as it was seen: too few trials were run to say more
+}
 
 // Known reports whether there is anything to say.
 func (t Trials) Known() bool { return t.Most > 0 }
 
-// String is "8 to 24 trials".
+// String is "8 to 24 trials", or "about 9 trials".
 func (t Trials) String() string {
-	if t.Least == t.Most {
+	switch {
+	case t.Rough:
+		return fmt.Sprintf("about %d trials", t.Most)
+	case t.Least == t.Most:
 		return fmt.Sprintf("%d trials", t.Most)
 	}
 	return fmt.Sprintf("%d to %d trials", t.Least, t.Most)
@@ -37,9 +43,26 @@ func trialsBetween(sd, df float64, now int, need func(sd float64) (int, bool)) T
 	if !ok || !enough || math.IsNaN(low) {
 		return Trials{}
 	}
-	t := Trials{max(least, now+1), max(most, now+1)}
+	t := Trials{Least: max(least, now+1), Most: max(most, now+1)}
 	if t.Most > widestTrials*t.Least {
 		return Trials{}
 	}
 	return t
 }
+
+// trialsAbout is trialsBetween, and where that says nothing the number for the spread as it
+// was seen, which is said to be rough; nothing where not even stats.MostTrials would do.
+func trialsAbout(sd, df float64, now int, need func(sd float64) (int, bool)) Trials {
+	if t := trialsBetween(sd, df, now, need); t.Known() {
+		return t
+	}
+	n, ok := need(sd)
+	if !ok {
+		return Trials{}
+	}
+	n = max(n, now+1, leastRough)
+	return Trials{Least: n, Most: n, Rough: true}
+}
+
+// leastRough is the least that is told where few trials show little of how much they vary.
+const leastRough = 5
