@@ -382,9 +382,22 @@ func (res *Result) LostRecords() bool {
 }
 
 // invalid reports whether the measurement is, as a whole or in a number that the
-// experiment asks for.
+// experiment names.
 func (res *Result) invalid() bool {
-	return res.Verdict == verdict.Invalid || res.Results != nil && len(res.Results.Spoiled(res.Plan)) > 0
+	return res.Verdict == verdict.Invalid || res.spoils(func(s decide.Spoiled) bool { return !s.ByDefault })
+}
+
+// spoils reports whether some number that was asked for is invalid.
+func (res *Result) spoils(counts func(decide.Spoiled) bool) bool {
+	return res.Results != nil && slices.ContainsFunc(res.Results.Spoiled(res.Plan), counts)
+}
+
+// missed reports whether something was decided, and against what was measured: a gate, or a
+// comparison that is WORSE.
+func (res *Result) missed() bool {
+	worse := func(c *decide.Comparison) bool { return c.Outcome() == decide.Worse }
+	return res.Results != nil && (res.Results.GatesMissed > 0 || slices.ContainsFunc(res.Results.Comparisons, worse)) ||
+		res.Adaptive.NoneKeeps()
 }
 
 // refused reports whether every run failed because its input is wrong: nothing was sent.
@@ -398,7 +411,9 @@ func (res *Result) refused() bool {
 }
 
 // ExitCode is what the program ends with; the highest need wins: interrupted,
-// failed or results lost, invalid (the run, or a number that was asked for) unless that is allowed, gates.
+// failed or results lost, invalid (the run, or a number that the experiment names) unless that
+// is allowed, gates and comparisons that were missed. A number that is only used by default
+// and is invalid counts where nothing was missed: it does not hide what was decided.
 func (res *Result) ExitCode() diag.Code {
 	if res.Finished != nil {
 		return diag.Code(res.Finished.ExitCode)
@@ -424,11 +439,14 @@ func (res *Result) ExitCode() diag.Code {
 		return diag.Failed
 	case res.invalid() && !res.Plan.Experiment.AllowInvalid:
 		return diag.Invalid
+	case !res.missed() && !res.Plan.Experiment.AllowInvalid &&
+		res.spoils(func(s decide.Spoiled) bool { return s.ByDefault }):
+		return diag.Invalid
 	case failed > 0:
 		return diag.Failed
 	case res.Results == nil:
 		return diag.OK
-	case res.Results.GatesMissed > 0, res.Adaptive.NoneKeeps():
+	case res.missed():
 		return diag.Missed
 	}
 	return res.Results.Exit()

@@ -80,7 +80,7 @@ func TestThePageSaysTheLevels(t *testing.T) {
 	}
 	all, equal := fmt.Sprintf("%.0f %%", 100*decide.CompareLevel), fmt.Sprintf("%.0f %%", 100*decide.EqualLevel)
 	for _, said := range []string{
-		"the " + equal + " interval, which is the one shown then", "the one-sided " + all + " bound of harm",
+		"the " + equal + " interval lies within it", "the one-sided " + all + " bound of harm",
 		"The intervals of all primary metrics together have " + all,
 	} {
 		if !strings.Contains(string(page), said) {

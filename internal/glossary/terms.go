@@ -118,7 +118,7 @@ var terms = []term{
 		"Marked †. A figure in which failed requests have no part: a server that answers all of them may be slower. It is shown, but not ranked or compared.", nil,
 	},
 	{
-		"at most",
+		"known between two ends",
 		[]string{"≤"},
 		"Stands before a percentile of which only two ends are known, because tokens arrived together. The upper end is shown; the finding above the table names both.", nil,
 	},
@@ -126,7 +126,7 @@ var terms = []term{
 	{
 		"equivalent",
 		[]string{"same", "equal within", "="},
-		fmt.Sprintf("An outcome of a comparison: the %.0f %% interval of the change, which is the one shown then, lies within the margin on both sides: a larger change is ruled out in both directions.", 100*decide.EqualLevel), nil,
+		fmt.Sprintf("An outcome of a comparison: a change beyond the margin is ruled out in both directions, since its %.0f %% interval lies within the margin. \"equal within 1.8 %%\" says the end of that interval that is farther from 0.", 100*decide.EqualLevel), nil,
 	},
 	{"failed", nil, "A verdict: nothing was measured, because no request was sent or every one failed.", nil},
 	{
@@ -229,7 +229,7 @@ var terms = []term{
 	},
 	{
 		"not worse",
-		[]string{"harmless"},
+		[]string{"harmless", "○", "at most"},
 		fmt.Sprintf("An outcome of a comparison: harm beyond the margin is ruled out (%.0f %%, one-sided); whether the candidate is better is open.", 100*decide.CompareLevel),
 		[]string{"num-profile-runs"},
 	},

@@ -59,7 +59,8 @@ func extent(rows []decide.Row, o decide.Verdict) string {
 	switch {
 	case o == decide.Equivalent:
 		return WithinMargin(rows)
-	case o == decide.Unclear && len(rows) > 1 && !slices.ContainsFunc(rows, func(r decide.Row) bool { return !r.Harmless }):
+	case o == decide.Unclear && len(rows) > 1 &&
+		!slices.ContainsFunc(rows, func(r decide.Row) bool { return !r.Harmless }):
 		return notWorse(rows)
 	case o == decide.Unclear && (len(rows) == 1 || !slices.ContainsFunc(rows,
 		func(r decide.Row) bool { return remark(r) != remark(rows[0]) })):

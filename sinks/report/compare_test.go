@@ -581,3 +581,38 @@ func TestTheHeadlineNamesWhatIsOpen(t *testing.T) {
 		}
 	}
 }
+
+// Failures are told for each side, that of which more failed first, with what they failed with.
+func TestFailuresAreOfASide(t *testing.T) {
+	t.Parallel()
+	c := compared()
+	for _, x := range []struct {
+		failed [2]decide.Failures
+		want   string
+	}{
+		{[2]decide.Failures{{Of: 480}, {Of: 480}}, ""},
+		{
+			[2]decide.Failures{{Of: 480}, {Requests: 20, Of: 1480, With: "http_500: overloaded"}},
+			"20 of 1,480 requests of after| failed (http_500: overloaded), none of before",
+		},
+		{
+			[2]decide.Failures{{Requests: 3, Of: 100}, {Requests: 4, Of: 400, With: "timeout"}},
+			"3 of 100 requests of before failed, 4 of 400 of after| (timeout)",
+		},
+	} {
+		c.Failed = x.failed
+		if got := words.Clean(c.Failures()); got != x.want {
+			t.Errorf("%q, want %q", got, x.want)
+		}
+		for i := range c.Rows {
+			c.Rows[i].Check, c.Rows[i].Undecidable, c.Rows[i].Note = validity.Errors, true, "in doubt (check errors)"
+			c.Rows[i].Outcome = decide.Unclear
+		}
+		for _, how := range []Screen{{Width: 80}, {Width: 80, Terminal: true}} {
+			var b strings.Builder
+			if err := c.WriteConsole(&b, how); err != nil || !strings.Contains(oneSpace(b.String()), x.want) {
+				t.Errorf("%v, no %q in\n%s", err, x.want, &b)
+			}
+		}
+	}
+}

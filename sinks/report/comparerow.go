@@ -175,6 +175,9 @@ func notWorse(rows []decide.Row) string {
 // roundedUp is the size of a change in two digits, the last of them rounded up, so that what
 // is at most so large is not larger; no more than the margin that it is within.
 func roundedUp(r decide.Row, v float64) string {
+	if !(v > 0) { // of a row that was read without its interval
+		return InMargin(r)
+	}
 	unit := math.Pow(10, math.Floor(math.Log10(max(v, 1e-4)))-1)
 	if up := math.Ceil(v/unit-1e-9) * unit; v <= r.Margin {
 		return sized(r, min(up, r.Margin))

@@ -63,6 +63,9 @@ func (c Comparison) openSentence(a, b string) string {
 	}
 	yet, never := open(false), open(true)
 	few := words.CountOf(c.Trials, "trial is", "trials are") + " too few for"
+	if yet != "" && c.Trials < stats.FewestTrials {
+		yet += fmt.Sprintf(" (%d is the least that gives an interval)", stats.FewestTrials)
+	}
 	if n, _ := c.trialsWanted(); n.Known() && n.Least <= mostAdvised && yet != "" {
 		yet += " (" + strings.TrimSuffix(n.String(), " trials") + " would do)"
 	}

@@ -16,7 +16,6 @@ import (
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/internal/validity"
-	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/receipt"
 	"aiperf.dev/aiperf/sweep"
@@ -57,14 +56,20 @@ func readOurs(dir string) (*System, error) {
 }
 
 // reported is what the reports of the runs say: whose arrival stamps they have, in order, each
-// once, none where no run says so; and what their requests failed with.
+// once, none where no run says so; and what most of the failed requests failed with, the kind
+// with one of its messages; "" for none.
 func reported(dir string) (stamps []string, failure string) {
 	runs, _ := resultdir.Begun(dir) // a damaged journal says nothing
-	reports, failures := resultdir.ReportsOf(dir), verdict.Failures{}
+	reports := resultdir.ReportsOf(dir)
+	type failed struct {
+		Kind, Message string
+		Count         int
+	}
+	var kinds []failed
 	for _, r := range runs {
 		var report struct {
-			Stamps string               `json:"stamps"`
-			Errors []verdict.ErrorCount `json:"errors"`
+			Stamps string   `json:"stamps"`
+			Errors []failed `json:"errors"`
 		}
 		if reports.Read(r.Run, r.Dir, &report) != nil {
 			continue
@@ -73,11 +78,20 @@ func reported(dir string) (stamps []string, failure string) {
 			stamps = append(stamps, report.Stamps)
 		}
 		for _, e := range report.Errors {
-			failures.Add(e)
+			i := slices.IndexFunc(kinds, func(k failed) bool { return k.Kind == e.Kind })
+			if i < 0 {
+				kinds = append(kinds, e)
+				continue
+			}
+			kinds[i].Count += e.Count
 		}
 	}
 	slices.Sort(stamps)
-	return stamps, verdict.MostFrequent(failures.Frequent(verdict.MaxKinds))
+	if len(kinds) == 0 {
+		return stamps, ""
+	}
+	most := slices.MaxFunc(kinds, func(a, b failed) int { return a.Count - b.Count })
+	return stamps, strings.TrimSuffix(most.Kind+": "+most.Message, ": ")
 }
 
 // commandOf is what measured a directory, as it was typed; "" where that is not known.

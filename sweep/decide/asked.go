@@ -9,10 +9,11 @@ import (
 	"aiperf.dev/aiperf/sweep"
 )
 
-// question is a number that the experiment itself names, and what asks for it.
+// question is a number that is asked for, and what asks for it.
 type question struct {
 	Key
-	by string
+	by    string
+	taken bool // by default: the experiment does not name it
 }
 
 // Asked are the numbers that the experiment itself names: those of its gates,
@@ -65,21 +66,35 @@ func ask(of []question, k Key, by string) []question {
 	if slices.ContainsFunc(of, func(q question) bool { return q.Key == k }) {
 		return of
 	}
-	return append(of, question{k, by})
+	return append(of, question{Key: k, by: by})
+}
+
+// byDefault adds a number that no one named.
+func byDefault(of []question, k Key, by string) []question {
+	out := ask(of, k, by)
+	if len(out) > len(of) {
+		out[len(of)].taken = true
+	}
+	return out
 }
 
 // Spoiled is a number that was asked for and is invalid in some run.
 type Spoiled struct {
-	Cell  *CellResult
-	Key   Key
-	By    string // what asked for it
-	Taint validity.Taint
+	Cell      *CellResult
+	Key       Key
+	By        string // what asked for it
+	ByDefault bool   // as nothing else was said: the experiment does not name it
+	Taint     validity.Taint
 }
 
 // String is it as people read it: "time_to_first_token.p50, asked for by the
 // objectives, is invalid (check stamp_error)".
 func (s Spoiled) String() string {
-	return fmt.Sprintf("%s, asked for by %s, is %s", s.Key.Spoken(), s.By, s.Taint.Sentence())
+	verb := "asked for by"
+	if s.ByDefault {
+		verb = "used by"
+	}
+	return fmt.Sprintf("%s, %s %s, is %s", s.Key.Spoken(), verb, s.By, s.Taint.Sentence())
 }
 
 // Spoiled are the numbers that a gate, an SLO, an objective or a comparison asked
@@ -89,13 +104,13 @@ func (r *Results) Spoiled(p *sweep.Plan) (out []Spoiled) {
 	asked := questions(p)
 	if len(r.Best) > 0 && p.Experiment.Search == nil { // a search ranks nothing
 		for _, o := range r.Objectives {
-			asked = ask(asked, o.Key, "the search for the best cell")
+			asked = byDefault(asked, o.Key, "the search for the best cell")
 		}
 	}
 	for _, c := range r.Comparisons {
 		for _, row := range c.Rows {
 			if row.Primary {
-				asked = ask(asked, row.Key, "the comparison")
+				asked = byDefault(asked, row.Key, "the comparison")
 			}
 		}
 	}
@@ -103,7 +118,7 @@ func (r *Results) Spoiled(p *sweep.Plan) (out []Spoiled) {
 		c := &r.Cells[i]
 		for _, q := range asked {
 			if t := c.Full.of(c.all).Taint(q.Key); t.Level == validity.Wrong {
-				out = append(out, Spoiled{c, q.Key, q.by, t})
+				out = append(out, Spoiled{c, q.Key, q.by, q.taken, t})
 			}
 		}
 	}

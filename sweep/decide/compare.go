@@ -110,7 +110,7 @@ type Comparison struct {
 	Stamps              [2][]string // of the baseline and of the candidate, where they differ
 	Load                []Fact      // what both were asked, of a comparison of one cell
 	Commands            [2]string   // that measured the baseline and the candidate, "" where they are not known
-	Failed              [2]Failures   // requests of the baseline and of the candidate
+	Failed              [2]Failures // requests of the baseline and of the candidate
 	OnlyBaseline        []string
 	OnlyCandidate       []string
 	terms               Terms
@@ -565,7 +565,7 @@ func (d *duel) describe(k Key, t Terms) Row {
 // Outcome is that of the comparison as a whole, a function of the outcomes of its
 // primary rows and of nothing else:
 //
-//	WORSE       as soon as one is
+//	WORSE       as soon as one is, of those that could show what must be detected
 //	BETTER      one is, and in none is harm beyond the margin left open
 //	EQUIVALENT  every one is
 //	NOT WORSE   harm beyond the margin is ruled out in every one
@@ -580,10 +580,10 @@ func (c *Comparison) Outcome() Verdict {
 	}
 	harmless := all(func(r Row) bool { return r.Harmless })
 	switch {
+	case slices.ContainsFunc(rows, func(r Row) bool { return r.Outcome == Worse && !r.Blind() }):
+		return Worse // what another metric could not have shown does not hide it
 	case len(c.Blind()) > 0:
 		return Unclear
-	case some(Worse):
-		return Worse
 	case harmless && some(Better):
 		return Better
 	case all(func(r Row) bool { return r.Outcome == Equivalent }):
@@ -617,7 +617,7 @@ func (r Row) Blind() bool {
 // Exit is the exit code: missed when the comparison is WORSE, success when it is BETTER,
 // EQUIVALENT or NOT WORSE (which needs no adjustment: all rows must be), else
 // inconclusive or what the terms say. A comparison that could not have found what it
-// must is inconclusive whatever they say.
+// must, and is not WORSE in what it could find, is inconclusive whatever they say.
 func (c *Comparison) Exit() diag.Code {
 	switch o := c.Outcome(); {
 	case o == Worse:

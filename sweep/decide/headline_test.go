@@ -91,7 +91,7 @@ func randomRows(rng *rand.Rand) []decide.Row {
 // carried says what a whole claims without its rows, "" for nothing.
 func carried(c *decide.Comparison, o decide.Verdict) string {
 	count := map[decide.Verdict]int{}
-	harmless, primary := 0, 0
+	harmless, primary, blind, found := 0, 0, 0, 0
 	for _, r := range c.Rows {
 		if !r.Primary {
 			continue
@@ -100,11 +100,17 @@ func carried(c *decide.Comparison, o decide.Verdict) string {
 			harmless++
 		}
 		count[r.Outcome]++
-		if r.MustDetect > 0 && r.Detectable > r.MustDetect && o != decide.Unclear {
-			return "a row that could not have found what must be found"
+		if r.MustDetect > 0 && r.Detectable > r.MustDetect {
+			blind++
+		} else if r.Outcome == decide.Worse {
+			found++
 		}
 	}
 	switch {
+	case o != decide.Unclear && o != decide.Worse && blind > 0:
+		return "a row that could not have found what must be found"
+	case o == decide.Worse && found == 0:
+		return "no row that could find what must be found is WORSE"
 	case o == decide.Worse && count[decide.Worse] == 0:
 		return "no row is WORSE"
 	case o == decide.Better && (count[decide.Better] == 0 || harmless < primary):
@@ -124,6 +130,10 @@ func carried(c *decide.Comparison, o decide.Verdict) string {
 func TestMustDetect(t *testing.T) {
 	t.Parallel()
 	noisy := arm("b", []float64{40.1, 47, 34, 40, 41}, wobbled(flow, 1))
+	flowing := make([]float64, len(flow)) // noisy throughput
+	for i, v := range flow {
+		flowing[i] = v * []float64{1, .8, 1.25, .9, 1.1}[i]
+	}
 	for _, c := range []struct {
 		what      string
 		candidate decide.Arm
@@ -134,6 +144,7 @@ func TestMustDetect(t *testing.T) {
 		{"exact, 10 %", arm("b", wobbled(base, 1), wobbled(flow, 1)), .1, decide.Equivalent, diag.OK},
 		{"noisy, nothing asked", noisy, 0, decide.Unclear, diag.OK},
 		{"noisy, 10 %", noisy, .1, decide.Unclear, diag.Invalid},
+		{"one metric slower, the other too noisy, 10 %", arm("b", times(base, 2), flowing), .1, decide.Worse, diag.Missed},
 		{"three trials, faster, 10 %", arm("b", []float64{30, 28, 33}, wobbled(flow[:3], 1)), .1, decide.Unclear, diag.Invalid},
 	} {
 		got, err := decide.Compare(arm("a", base, flow), c.candidate,

@@ -83,10 +83,10 @@ func TestWhatCannotBeDecidedIsCounted(t *testing.T) {
 	}{
 		{[]decide.Row{undecided}, "cannot be decided · 100 → 150"},
 		{[]decide.Row{of("isl 64", decide.Better, -.2, -.22, -.18)}, "better · 100 → 80.0"},
-		{[]decide.Row{open, equal}, "equal within 5 % in 1 of 2 workloads"},
+		{[]decide.Row{open, equal}, "equal within 0.7 % in 1 of 2 workloads"},
 		{[]decide.Row{equal, open, of("isl 512", decide.Better, -.2, -.22, -.18)}, "better in 1 of 3 workloads"},
 		{[]decide.Row{open}, "cannot be decided"},
-		{[]decide.Row{of("isl 64", decide.Equivalent, .02, .01, .03)}, "changed, within the margin of 5 % · 100 → 102"},
+		{[]decide.Row{of("isl 64", decide.Equivalent, .02, .01, .03)}, "changed, within 5 % · 100 → 102"},
 	} {
 		d := &chart.Data{}
 		drawn(d, report.Comparison{Comparison: &decide.Comparison{Rows: c.rows, Compared: len(c.rows)}})
