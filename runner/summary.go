@@ -77,6 +77,7 @@ func (res *Result) Report() *report.Report {
 		}
 	}
 	r.Errors, r.FailedRuns = failed.Frequent(verdict.MaxKinds), report.FailedRunsOf(res.Plan, res.Outcomes)
+	r.Client = res.client()
 	if !res.Plan.Several() && len(res.Outcomes) == 1 {
 		res.single(r)
 	}
@@ -107,6 +108,46 @@ func (res *Result) sides() {
 			c.Failed[i].With = verdict.MostFrequent(failures[side].Frequent(verdict.MaxKinds))
 		}
 	}
+}
+
+// client is what the client itself used in the run in which it used most, of each of its
+// figures: "11 % of 2 cores, 99 % of the sends at most 0.09 ms late".
+func (res *Result) client() string {
+	cpu, cores, late, headroom, runs := math.NaN(), 0, math.NaN(), math.NaN(), 0
+	for _, o := range res.Outcomes {
+		rep := res.Reports[o.Run.ID]
+		if rep == nil || len(o.Summaries) == 0 {
+			continue
+		}
+		runs++
+		if h := rep.Host; h.CPUSeconds != nil && h.WallSeconds > 0 {
+			if part := *h.CPUSeconds / h.WallSeconds / float64(h.Cores); !(part <= cpu) {
+				cpu, cores = part, h.Cores
+			}
+		}
+		if rep.Lateness != nil && !(*rep.Lateness <= late) {
+			late = *rep.Lateness
+		}
+		for _, f := range rep.Findings {
+			if f.Check == "headroom" && !(f.Value >= headroom) {
+				headroom = f.Value
+			}
+		}
+	}
+	var said []string
+	if !math.IsNaN(cpu) {
+		said = append(said, fmt.Sprintf("%s of %s", words.Percent(cpu), words.Count(cores, "core")))
+	}
+	if !math.IsNaN(late) {
+		said = append(said, "99 % of the sends at most "+words.Millis(late)+" late")
+	}
+	if !math.IsNaN(headroom) {
+		said = append(said, fmt.Sprintf("this machine can drive %.2g times this load", headroom))
+	}
+	if len(said) > 0 && runs > 1 {
+		said = append(said, "in the worst run")
+	}
+	return strings.Join(said, ", ")
 }
 
 // measuring is how long the runs took together, over all sessions of a plan that was
@@ -167,20 +208,6 @@ func (res *Result) single(r *report.Report) {
 		start, end, _ = rep.window()
 		r.FullFor = time.Duration(end - start)
 	}
-	var client []string
-	if h := rep.Host; h.CPUSeconds != nil && h.WallSeconds > 0 {
-		client = append(client, fmt.Sprintf("%s of %s", words.Percent(*h.CPUSeconds/h.WallSeconds/float64(h.Cores)),
-			words.Count(h.Cores, "core")))
-	}
-	if rep.Lateness != nil {
-		client = append(client, "99 % of the sends at most "+words.Millis(*rep.Lateness)+" late")
-	}
-	for _, f := range rep.Findings {
-		if f.Check == "headroom" {
-			client = append(client, fmt.Sprintf("this machine can drive %.2g times this load", f.Value))
-		}
-	}
-	r.Client = strings.Join(client, ", ")
 	d := o.Run.Cell.Resolved.Benchmark.Datasets[0]
 	r.DefaultISL = res.defaultISL && !o.Run.Cell.Resolved.Benchmark.Accuracy.Alone()
 	if s := d.Prompts.OSL; s != nil && s.StdDev == nil {

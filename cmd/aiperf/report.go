@@ -40,6 +40,9 @@ func (a *app) report(res *runner.Result, asJSON bool, shown *console) error {
 	}
 	r := res.Report()
 	r.Width, r.Terminal = screenWidth(a.Out), widthOf(a.Out) > 0
+	if shown.first != "" {
+		fmt.Fprintln(a.Out, strings.Join(words.Fold(shown.elsewhere(), r.Width, ""), "\n"))
+	}
 	if shown.tables {
 		fmt.Fprintln(a.Out, "\n"+strings.Join(words.Fold(r.BesideTables(), r.Width, ""), "\n"))
 	}

@@ -151,7 +151,7 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 	if opt.Redo, err = redone(plan, p.Values["redo"], opt.Resume); err != nil {
 		return err
 	}
-	words, err := a.console(command, p, asJSON)
+	words, err := a.console(command, p, asJSON, plan.Several())
 	if err != nil {
 		return err
 	}

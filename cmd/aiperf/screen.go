@@ -39,16 +39,18 @@ const profiling = "AIPerf System is PROFILING"
 // report, or both.
 type console struct {
 	ours, aiperfs bool
-	tables        bool // AIPerf's were printed
+	tables        bool   // AIPerf's were printed
+	each          bool   // they are, of every run
+	first         string // the file with those of the first run of several; "" until there is one
 	w             io.Writer
 	once          sync.Once
 	err           error
 }
 
-// console reads --console. On a terminal the default is our own short screen;
-// elsewhere profile adds AIPerf's words, and --output json has neither.
-func (a *app) console(command string, p *argv.Line, asJSON bool) (*console, error) {
-	c := &console{w: a.Out}
+// console reads --console. On a terminal the default is our own short screen; elsewhere profile
+// adds AIPerf's words, of a single run with its tables, and --output json has neither.
+func (a *app) console(command string, p *argv.Line, asJSON, several bool) (*console, error) {
+	c := &console{w: a.Out, each: p.Get("console") != "" || !several}
 	said := p.Get("console")
 	if said == "" {
 		said = "ours"
@@ -163,9 +165,18 @@ func (c *console) table(run sweep.Run, dir string) error {
 	if err != nil {
 		return err
 	}
+	if !c.each {
+		c.first = cmp.Or(c.first, filepath.Join(dir, run.Dir, names.Console))
+		return nil
+	}
 	c.tables = true
 	_, err = io.WriteString(c.w, words.Clean(string(text)))
 	return err
+}
+
+// elsewhere is where AIPerf's tables are that were not printed.
+func (c *console) elsewhere() string {
+	return "AIPerf's tables of each run are in its folder, as in " + c.first + "; --console both prints all of them"
 }
 
 // progressFlag chooses what other programs read; people's screens are chosen by

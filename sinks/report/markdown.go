@@ -19,7 +19,7 @@ func (r *Report) WriteMarkdown(path string, tables []string) error {
 	fmt.Fprintf(&b, "# %s\n\n```text\n", plain(words.Line(r.Plan.Name)))
 	var console strings.Builder
 	wide := *r
-	wide.Width = pageWidth
+	wide.Width, wide.whole = pageWidth, true
 	if err := wide.WriteConsole(&console); err != nil {
 		return err
 	}

@@ -51,9 +51,7 @@ func (r *Report) problems(s *sheet) {
 		fmt.Fprintf(s, "%-17s%s of %s; in no average\n", what, words.Whole(len(r.FailedRuns)), words.Whole(r.Runs))
 		r.failedRuns(s)
 	}
-	if r.Full != nil {
-		r.client(s)
-	}
+	r.client(s)
 	s.part(aside)
 	notes, most := r.notes(), maxNotices
 	if r.folded > 0 {

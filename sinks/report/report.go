@@ -45,6 +45,7 @@ type Report struct {
 	View       string // file name of the page with charts, "" for none
 	Stopped    string // why the plan ended early; "" if it did not
 	Limit      string // what limits the server, as aiperf diagnose says it; "" where nothing is known of it
+	Client     string // what the client itself used: "11 % of 2 cores, 99 % of the sends at most 0.09 ms late"
 	Broken     int    // runs that gave up, or lost their server
 	Why        string // the first of them did
 
@@ -55,9 +56,7 @@ type Report struct {
 	Parts        []metrics.Part   // of several targets and models: each
 	Taints       validity.Taints  // what findings do to the numbers of the only run
 	Missed       map[string]int64 // by SLO: requests that missed it first
-	// what the client itself used: "11 % of 2 cores, 99 % of the sends at most 0.09 ms late"
-	Client string
-	Asked  string // what was asked for, where it can be compared: "asked 64"
+	Asked        string           // what was asked for, where it can be compared: "asked 64"
 	// nobody said how long prompts are
 	DefaultISL bool
 
@@ -70,6 +69,7 @@ type Report struct {
 	marked  touched        // what is behind the marks that the table of a single run shows
 	common  validity.Taint // of all its figures alike, which have no mark
 	endless bool           // its table has ∞ of requests that were cut off, or never sent
+	whole   bool           // nothing is folded, however long it is
 	folded  int            // how much of what is in doubt, or not decided, is folded: see withoutCauses
 }
 
@@ -143,7 +143,7 @@ func (r *Report) WriteConsole(w io.Writer) error {
 		if n := strings.Count(s, "\n"); said == "" || n < lines {
 			said, lines = s, n
 		}
-		if lines <= r.room() {
+		if lines <= r.room() || r.whole {
 			break
 		}
 	}

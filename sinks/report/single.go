@@ -597,10 +597,13 @@ func (r *Report) goodSpan() string {
 	return " in the steady window"
 }
 
-// client is what the client itself used.
+// client is what the client itself used. It goes first where a screen is too long.
 func (r *Report) client(s *sheet) {
-	s.part(design)
-	if r.Client != "" {
-		s.wrapped(words.Pad("Client", labelColumn), r.Client)
+	name := "client"
+	if r.Full != nil {
+		name = "Client"
+	}
+	if s.part(design); r.Client != "" && (r.Full != nil || r.folded == 0) {
+		s.wrapped(words.Pad(name, r.labelWidth()), r.Client)
 	}
 }

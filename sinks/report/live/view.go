@@ -122,13 +122,21 @@ func (f *frame) head() []string {
 	barWidth := max(f.width-44, 10)
 	out := []string{
 		f.spread(" "+f.plan.Name+"   "+place, right),
-		f.spread(" "+words.Bar(over, barWidth)+runs, f.verdict.String()+" so far"),
+		f.spread(" "+words.Bar(over, barWidth)+runs, f.verdictSoFar()),
 		" " + name,
 		phase + words.Bar(f.share(), max(f.width-72, 6)) + "  " + strings.Join(counts, "  "),
 		f.figures(ttft, now.TTFTP50, now.TTFTP99, f.ttft, "req/s", now.RequestsPerSecond, f.rate),
 		f.figures(itl, now.ITLP50, now.ITLP99, f.itl, "tok/s", now.OutputTokensPerSecond, f.tokens),
 	}
 	return append(append(out, f.server()...), "")
+}
+
+// verdictSoFar is the verdict on the runs that are done; "" before the first is.
+func (f *frame) verdictSoFar() string {
+	if len(f.done) == 0 {
+		return ""
+	}
+	return f.verdict.String() + " so far"
 }
 
 // server is what servers say of themselves: a line, or none.
@@ -161,7 +169,7 @@ func (f *frame) finished() []string {
 	size := fmt.Sprintf("%s × %s", words.Count(len(f.plan.Cells), "cell"), words.Count(f.plan.Trials, "trial"))
 	how, verdict := f.over, f.verdict.String()
 	if how == "" {
-		how, verdict = "stopped, not finished", verdict+" so far"
+		how, verdict = "stopped, not finished", f.verdictSoFar()
 	}
 	if f.narrow() {
 		return []string{
@@ -179,7 +187,7 @@ func (f *frame) finished() []string {
 func (f *frame) stacked(place, name, right string, over float64, runs, phase string) []string {
 	return []string{
 		f.spread(" "+f.plan.Name, right),
-		f.spread(" "+place, f.verdict.String()+" so far"),
+		f.spread(" "+place, f.verdictSoFar()),
 		" " + words.Bar(over, max(f.width-words.Width(runs)-2, 4)) + runs,
 		" " + name,
 		phase + words.Bar(f.share(), max(f.width-words.Width(phase)-1, 4)),
@@ -404,7 +412,7 @@ func columns(rows []cellRow, rank int, ranges bool) (out []column) {
 const highestRank = 6
 
 // cellLines are the cells that are done, newest first, with as much about each as the
-// window has room for: first what is best so far, then the range of trials, then more
+// window has room for: first what leads so far, then the range of trials, then more
 // figures. Names are cut last.
 func (f *frame) cellLines() []string {
 	rows := f.cells()
@@ -457,8 +465,8 @@ func (f *frame) cellLines() []string {
 // leastName is how much of a cell's name a window of 80 columns shows at least.
 const leastName = 12
 
-// leaders lists for each row the figures in which it is the best so far, among cells that
-// do the same work. A single cell has none, and INVALID ones lead nothing.
+// leaders lists for each row the figures in which it leads so far, which shows nothing, among
+// cells that do the same work. A single cell has none, and INVALID ones lead nothing.
 func leaders(rows []cellRow) []string {
 	best := make([][]string, len(rows))
 	for _, f := range cellFigures {
@@ -485,7 +493,7 @@ func leaders(rows []cellRow) []string {
 		if len(figures) == 0 {
 			continue
 		}
-		out[i] = "best " + strings.Join(figures, ", ")
+		out[i] = "leads " + strings.Join(figures, ", ")
 		if work := rows[i].Work; work != "" {
 			out[i] += " at " + work
 		}
