@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/report"
+	"aiperf.dev/aiperf/sinks/report/page"
 	"aiperf.dev/aiperf/sinks/trend"
 )
 
@@ -49,6 +51,7 @@ last results revealed it, and nobody has accepted it.`,
 		{Name: "accept", Arg: "NAME", Doc: "keep in the store that the changes at this commit, date or version are known"},
 		{Name: "why", Arg: "TEXT", Doc: "reason to keep with --accept"},
 		{Name: "all", Doc: "also show figures that do not decide, and where each one stands"},
+		{Name: "html", Arg: "FILE", Doc: "write it as a page with charts"},
 		{Name: "markdown", Arg: "FILE", Doc: "write it as Markdown; - is the screen"},
 	},
 	run: (*app).trend,
@@ -76,6 +79,7 @@ func (a *app) trend(p *argv.Line) error {
 	if err != nil {
 		return err
 	}
+	terms.All = p.Has("all") || p.Has("html") || asJSON
 	if t.Trend = trend.Judge(rs, terms); len(terms.Metrics) > 0 && !slices.ContainsFunc(t.Series,
 		func(s *trend.Series) bool { return s.Decides }) {
 		return diag.New("--metric: no result has "+terms.Metrics[0].Spoken(), "aiperf trend … --all shows those that are followed")
@@ -230,6 +234,18 @@ func trendTerms(p *argv.Line) (t trend.Terms, err error) {
 func (a *app) showTrend(p *argv.Line, t report.Trend, asJSON bool) error {
 	if err := addSummary(os.Getenv("GITHUB_STEP_SUMMARY"), t.WriteMarkdown); err != nil {
 		return err
+	}
+	if path := p.Get("html"); path != "" {
+		b, err := page.Trend(t)
+		if err != nil {
+			return err
+		}
+		if err := toFile(path, func(w io.Writer) error {
+			_, err := w.Write(b)
+			return err
+		}); err != nil {
+			return err
+		}
 	}
 	switch path := p.Get("markdown"); path {
 	case "":

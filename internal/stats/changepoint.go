@@ -490,7 +490,7 @@ func (l *level) chance(s search, sign, alpha float64) (p float64, lag int) {
 	}
 	y, w := slices.Clone(l.y), slices.Clone(l.w)
 	r := rand.New(rand.NewPCG(uint64(n), 0x5eed))
-	as, most := 1, alpha*(shuffles+1)
+	as, most := 1, max(1, alpha*(shuffles+1))
 	for range shuffles {
 		for i := n - 1; i >= n-s.lags[len(s.lags)-1]; i-- {
 			j := r.IntN(i + 1)
@@ -502,7 +502,12 @@ func (l *level) chance(s search, sign, alpha float64) (p float64, lag int) {
 			}
 		}
 	}
-	return float64(as) / (shuffles + 1), lag
+	if p := float64(as) / (shuffles + 1); as > 1 || p <= alpha {
+		return p, lag
+	}
+	// rarer than so many orders can show: by Student's t, for every place that was tried
+	t, freedom := l.split(n - lag)
+	return math.Min(1, 2*float64(len(s.lags))*tTail(math.Abs(t)/l.louder, freedom)), lag
 }
 
 // evidence is how much more likely the results are with a change behind one of the newest

@@ -10,7 +10,7 @@ import (
 	"aiperf.dev/aiperf/internal/stats"
 )
 
-var histories = flag.Int("histories", 60, "series that TestChangesOfDrawnHistories draws of each kind; docs/simulations.md has 2,000")
+var histories = flag.Int("histories", 40, "series that TestChangesOfDrawnHistories draws of each kind; docs/simulations.md has 2,000")
 
 // watchRise is how a figure is watched that should be small.
 var watchRise = stats.Watch{Rise: stats.ChangeAlpha, Fall: stats.UrgeLessAlpha}

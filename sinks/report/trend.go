@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -9,6 +10,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/trend"
 )
@@ -34,9 +36,10 @@ func (t Trend) changes(is func(told) bool) (out []told) {
 			}
 		}
 	}
+	first := func(a, b bool) int { return map[bool]int{true: -1, false: 1}[a] * map[bool]int{true: 1}[a != b] }
 	slices.SortStableFunc(out, func(a, b told) int {
-		if a.Harm != b.Harm {
-			return map[bool]int{true: -1, false: 1}[a.Harm]
+		if c := cmp.Or(first(a.fresh(), b.fresh()), first(a.Harm, b.Harm)); c != 0 {
+			return c
 		}
 		return b.Series.Points[b.At].Result.Time.Compare(a.Series.Points[a.At].Result.Time)
 	})
@@ -49,8 +52,11 @@ func (t Trend) alarms() []told {
 }
 
 func (t Trend) fresh() []told {
-	return t.changes(func(c told) bool { return c.Decides && c.New && c.Accepted == "" })
+	return t.changes(func(c told) bool { return c.Decides && c.fresh() })
 }
+
+// fresh reports whether a change is new, and nobody knows of it.
+func (c told) fresh() bool { return c.New && c.Accepted == "" }
 
 // Exit is missed where there is an alarm.
 func (t Trend) Exit() diag.Code {
@@ -91,7 +97,7 @@ func (t Trend) Headline() string {
 		}
 		said = append(said, t.sentence(c))
 	}
-	rest := "nothing else moved"
+	rest := "nothing else moved lately"
 	if len(fresh) >= deciding {
 		rest = ""
 	}
@@ -150,43 +156,31 @@ func (t Trend) sentence(c told) string {
 	if c.Gradual {
 		way += " gradually"
 	}
-	return fmt.Sprintf("%s %s by %s %s", t.of(c.Series), way, c.size(), t.where(c))
+	return fmt.Sprintf("%s %s by %s %s", t.NameOf(c.Series), way, c.size(), t.where(c))
 }
 
-// of names a figure, with its cell where there are several.
-func (t Trend) of(s *trend.Series) string {
-	name := figureName(s)
+// NameOf names a figure, with its cell where it has one.
+func (t Trend) NameOf(s *trend.Series) string {
+	name := FigureName(s)
 	if s.Cell == "base" {
 		return name
 	}
 	return name + " of " + words.Line(s.Cell)
 }
 
-func figureName(s *trend.Series) string { return metrics.Series(s.Key.Tag, s.Key.Stat) }
+// FigureName is what people call a figure: "TTFT p50".
+func FigureName(s *trend.Series) string {
+	return strings.TrimSuffix(metrics.Series(s.Key.Tag, s.Key.Stat), " %") // the values say their unit
+}
 
 // size is how much a change is, without its sign, with its interval.
 func (c told) size() string {
-	by, low, high := math.Abs(c.By), c.Low, c.High
+	turned := told{c.Series, &trend.Change{}}
+	*turned.Change = *c.Change
 	if c.By < 0 {
-		low, high = -high, -low
+		turned.By, turned.Low, turned.High = -c.By, -c.High, -c.Low
 	}
-	unit := " %"
-	switch {
-	case c.Ratio:
-	case c.Unit == "ratio":
-		unit = " points"
-	case c.Unit == "%":
-		by, low, high, unit = by/100, low/100, high/100, " points"
-	default:
-		return fmt.Sprintf("%s [%s, %s]", words.Amount(by, metrics.ShortUnit(c.Unit)), words.Number(low), words.Number(high))
-	}
-	bare := func(v float64, more int) string { return strings.TrimPrefix(signed(v, more), "+") }
-	for more := range 3 {
-		if a, b := bare(low, more), bare(high, more); a != b {
-			return fmt.Sprintf("%s%s [%s, %s]", bare(by, more), unit, a, b)
-		}
-	}
-	return bare(by, 0) + unit
+	return strings.ReplaceAll(changeOf(turned), "+", "")
 }
 
 // where says between which results a change began.
@@ -231,9 +225,10 @@ func (c told) mark() string {
 }
 
 // level is a level of a series in its unit.
-func (s told) level(v float64) string { return levelText(s.Series, v) }
+func (s told) level(v float64) string { return LevelText(s.Series, v) }
 
-func levelText(s *trend.Series, v float64) string {
+// LevelText is a value of a series with its unit.
+func LevelText(s *trend.Series, v float64) string {
 	if s.Unit == "ratio" {
 		return words.Number(100*v) + " %"
 	}
@@ -249,35 +244,76 @@ func (t Trend) WriteConsole(w io.Writer, how Screen) error {
 	}
 	s.spread([]string{t.Headline()}, facts)
 	listed := t.changes(func(c told) bool { return how.All || c.Decides })
-	if len(listed) > 0 {
-		s.line("")
-		g := &grid{left: 2, head: []string{"  figure", "began between", "before", "since", "change", ""}}
-		for _, c := range listed {
-			g.rows = append(g.rows, []string{
-				c.mark() + " " + t.of(c.Series), strings.TrimPrefix(t.where(c), "between "),
-				c.level(c.From), c.level(c.To), changeOf(c), t.remark(c),
-			})
-		}
-		g.write(s)
+	older := 0
+	if most := mostListed; len(listed) > most && !how.All {
+		older, listed = len(listed)-most, listed[:most]
+	}
+	t.list(s, listed)
+	if older > 0 {
+		s.line(words.CountOf(older, "more change is", "more changes are") + " shown with --all.")
 	}
 	if how.All {
 		s.line("")
 		t.levels().write(s)
 	}
 	s.line("")
-	for _, line := range t.remarks(how.All) {
+	for _, line := range t.Remarks() {
 		s.hanging(line)
 	}
 	_, err := io.WriteString(w, words.Clean(s.String()))
 	return err
 }
 
+// mostListed is how many changes a screen lists without --all.
+const mostListed = 8
+
+// list is a table of changes, each with its place in a line of its own.
+func (t Trend) list(s *sheet, changes []told) {
+	if len(changes) == 0 {
+		return
+	}
+	g := &grid{left: 1, head: []string{"", "before", "since", "change", ""}}
+	for _, c := range changes {
+		g.rows = append(g.rows, []string{
+			c.mark() + " " + t.NameOf(c.Series), c.level(c.From), c.level(c.To), changeOf(c), t.remark(c),
+		})
+	}
+	table := newSheet(s.width)
+	g.write(table)
+	s.line("")
+	for i, line := range strings.Split(strings.TrimRight(table.String(), "\n"), "\n") {
+		if s.line(line); i > 0 {
+			s.line("     " + t.where(changes[i-1]))
+		}
+	}
+}
+
 // changeOf is a change with its sign.
 func changeOf(c told) string {
-	if c.By < 0 {
-		return "−" + c.size()
+	unit, by, low, high := c.shown()
+	if unit == "" {
+		return fmt.Sprintf("%s [%s, %s]", words.Amount(by, metrics.ShortUnit(c.Unit)), words.Number(low), words.Number(high))
 	}
-	return "+" + c.size()
+	for more := range 3 {
+		if a, b := signed(low, more), signed(high, more); a != b {
+			return fmt.Sprintf("%s%s [%s, %s]", signed(by, more), unit, a, b)
+		}
+	}
+	return signed(by, 0) + unit
+}
+
+// shown is a change as people count it: in per cent or points, with the values as parts of
+// one; no unit where it is counted in that of the figure.
+func (c told) shown() (unit string, by, low, high float64) {
+	switch {
+	case c.Ratio:
+		return " %", c.By, c.Low, c.High
+	case c.Unit == "ratio":
+		return " points", c.By, c.Low, c.High
+	case c.Unit == "%":
+		return " points", c.By / 100, c.Low / 100, c.High / 100
+	}
+	return "", c.By, c.Low, c.High
 }
 
 // levels is a table of where every figure stands.
@@ -289,13 +325,11 @@ func (t Trend) levels() *grid {
 			continue
 		}
 		newest := s.Points[len(s.Points)-1]
-		note := ""
+		last := LevelText(s, newest.Value)
 		if newest.Doubt != "" {
-			note = "in doubt: " + newest.Doubt
+			last += validity.DoubtMark
 		}
-		g.rows = append(g.rows, []string{
-			t.of(s), levelText(s, level), levelText(s, newest.Value), words.Whole(len(s.Points)), note,
-		})
+		g.rows = append(g.rows, []string{t.NameOf(s), LevelText(s, level), last, words.Whole(len(s.Points)), ""})
 	}
 	return g
 }
@@ -303,15 +337,15 @@ func (t Trend) levels() *grid {
 // outlying is where the newest result is worth a word, in standard deviations of the noise.
 const outlying = 3.5
 
-// remarks are lines below the tables.
-func (t Trend) remarks(all bool) (out []string) {
+// Remarks are lines below the tables: what is new, what was left out, how often it is wrong.
+func (t Trend) Remarks() (out []string) {
 	for _, b := range t.Breaks {
 		out = append(out, fmt.Sprintf("A new series of %s starts with %s: %s.", cellName(b.Cell), b.After.Called(t.By), b.Why))
 	}
 	for _, s := range t.Series {
 		if n := len(s.Points) - 1; s.Decides && s.Current && math.Abs(s.Apart) > outlying && s.Points[n].Doubt == "" {
 			out = append(out, fmt.Sprintf("%s of %s is far from its level of %s: %s. One result is no change yet.",
-				t.of(s), s.Points[n].Result.Called(t.By), levelOf(s), levelText(s, s.Points[n].Value)))
+				t.NameOf(s), s.Points[n].Result.Called(t.By), levelOf(s), LevelText(s, s.Points[n].Value)))
 		}
 	}
 	if gone := t.withdrawn(); gone > 0 {
@@ -327,7 +361,7 @@ func (t Trend) remarks(all bool) (out []string) {
 		}
 	}
 	if doubt > 0 {
-		out = append(out, words.CountOf(doubt, "figure is", "figures are")+" left out, since a check puts them in doubt.")
+		out = append(out, words.CountOf(doubt, "number counts", "numbers count")+" for nothing, since a check puts them in doubt.")
 	}
 	if short := t.short(); short > 0 {
 		if n, _ := t.deciding(); short < n {
@@ -340,10 +374,6 @@ func (t Trend) remarks(all bool) (out []string) {
 	}
 	if n, _ := t.deciding(); n > 0 {
 		out = append(out, t.basis())
-	}
-	if hidden := t.changes(func(c told) bool { return !c.Decides }); len(hidden) > 0 && !all {
-		out = append(out, words.CountOf(len(hidden), "change of a figure that does not decide is",
-			"changes of figures that do not decide are")+" shown with --all.")
 	}
 	return out
 }
@@ -370,7 +400,7 @@ func cellName(cell string) string {
 
 func levelOf(s *trend.Series) string {
 	level, _ := s.Level()
-	return levelText(s, level)
+	return LevelText(s, level)
 }
 
 func (t Trend) withdrawn() (n int) {
@@ -389,7 +419,7 @@ func (t Trend) WriteMarkdown(w io.Writer) error {
 	if listed := t.changes(func(c told) bool { return c.Decides }); len(listed) > 0 {
 		b.WriteString("| figure | began between | before | since | change | |\n|---|---|---:|---:|---|---|\n")
 		for _, c := range listed {
-			name, by := cellText(c.mark()+" "+t.of(c.Series)), changeOf(c)
+			name, by := cellText(c.mark()+" "+t.NameOf(c.Series)), changeOf(c)
 			if c.Series.Alarm(c.Change) {
 				name, by = "**"+name+"**", "**"+by+"**"
 			}
@@ -405,14 +435,50 @@ func (t Trend) WriteMarkdown(w io.Writer) error {
 			if !s.Current || !s.Decides || !ok {
 				continue
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %d |\n", cellText(t.of(s)), levelText(s, level),
-				levelText(s, s.Points[len(s.Points)-1].Value), len(s.Points))
+			fmt.Fprintf(&b, "| %s | %s | %s | %d |\n", cellText(t.NameOf(s)), LevelText(s, level),
+				LevelText(s, s.Points[len(s.Points)-1].Value), len(s.Points))
 		}
 		b.WriteString("\n</details>\n\n")
 	}
-	for _, line := range t.remarks(true) {
+	for _, line := range t.Remarks() {
 		fmt.Fprintf(&b, "- %s\n", cellText(line))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// Told are the series that go on, those that decide first.
+func (t Trend) Told() (out []*trend.Series) {
+	for _, s := range t.Series {
+		if _, ok := s.Level(); ok && s.Current {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// ChangeText is a change with its sign and its interval, PlaceOf the results between which it
+// began, RemarkOn what else there is to say of it.
+func (t Trend) ChangeText(s *trend.Series, c *trend.Change) string { return changeOf(told{s, c}) }
+
+// PlaceOf is where a change began.
+func (t Trend) PlaceOf(s *trend.Series, c *trend.Change) string {
+	return strings.TrimPrefix(t.where(told{s, c}), "between ")
+}
+
+// RemarkOn is what else there is to say of a change.
+func (t Trend) RemarkOn(s *trend.Series, c *trend.Change) string { return t.remark(told{s, c}) }
+
+// SignedSize is a change without its interval.
+func (t Trend) SignedSize(s *trend.Series, c *trend.Change) string {
+	size, _, _ := strings.Cut(changeOf(told{s, c}), " [")
+	return size
+}
+
+// UnitOf is the unit in which a series is drawn, and what its values are multiplied by.
+func UnitOf(s *trend.Series) (scale float64, unit string) {
+	if s.Unit == "ratio" {
+		return 100, "%"
+	}
+	return 1, metrics.ShortUnit(s.Unit)
 }

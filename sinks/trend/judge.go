@@ -94,6 +94,7 @@ type Terms struct {
 	Alarms   float64
 	New      int // a change is new when one of so many last results revealed it; 0 takes 4
 	Accepted map[string]Accepted
+	All      bool // look for changes of figures that do not decide, too
 }
 
 // DefaultNew is how many results a change stays new.
@@ -294,6 +295,9 @@ func (s *Series) find(t Terms, of int) {
 			s.used = append(s.used, i)
 			s.ratio = s.ratio && p.Value > 0
 		}
+	}
+	if !s.Decides && !t.All {
+		return
 	}
 	points := make([]stats.Point, len(s.used))
 	for i, at := range s.used {

@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"slices"
+
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
 )
@@ -41,5 +43,27 @@ func Watch(c *ArmCell, invalid bool) (out []Watched) {
 	}
 	add(d.primary, true)
 	add(d.other, false)
+	for _, k := range followed {
+		if !slices.Contains(d.primary, k) && !slices.Contains(d.other, k) {
+			add([]Key{k}, false)
+		}
+	}
 	return out
+}
+
+// followed is what people also ask of a series of results.
+var followed = []Key{
+	{metrics.TimeToFirstToken, "avg"},
+	{metrics.TimeToFirstToken, "p50"},
+	{metrics.TimeToFirstToken, "p90"},
+	{metrics.TimeToFirstToken, "p95"},
+	{metrics.InterTokenLatency, "avg"},
+	{metrics.InterTokenLatency, "p90"},
+	{metrics.InterTokenLatency, "p95"},
+	{metrics.RequestLatency, "avg"},
+	{metrics.RequestLatency, "p90"},
+	{metrics.RequestLatency, "p95"},
+	{metrics.GoodRequestFraction, "avg"},
+	{metrics.Goodput, "avg"},
+	{metrics.Accuracy, "avg"},
 }

@@ -184,14 +184,16 @@ func whole(text string) template.HTML {
 	return template.HTML(typed.ReplaceAllString(string(plain(text)), `<span class="typed">$0</span>`))
 }
 
-func (p *Page) render() ([]byte, error) {
+func (p *Page) render() ([]byte, error) { return p.renderAs(parsed) }
+
+func (p *Page) renderAs(as *template.Template) ([]byte, error) {
 	css := strings.NewReplacer("LIGHT", draw.ThemeVariables(draw.Light), "DARK",
 		draw.ThemeVariables(draw.Dark)).Replace(style) + draw.Variables()
 	p.Style, p.Script = template.CSS(css), template.JS(script)
 	p.Policy = fmt.Sprintf("default-src 'none'; img-src data:; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'",
 		digest(css), digest(script))
 	var b bytes.Buffer
-	if err := parsed.Execute(&b, p); err != nil {
+	if err := as.Execute(&b, p); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
