@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -286,7 +288,7 @@ func (c *Coordinator) await(ctx context.Context, what <-chan struct{}, within ti
 }
 
 // Driver carries out runs by these workers.
-func (c *Coordinator) Driver() onerun.Driver { return onerun.Remote{Send: c.send} }
+func (c *Coordinator) Driver() onerun.Driver { return onerun.Remote{Senders: c} }
 
 // Close lets the workers go.
 func (c *Coordinator) Close() error {
@@ -325,18 +327,14 @@ func (c *Coordinator) sender(k int64) onerun.Sender {
 	return onerun.Sender{Worker: k, Host: h.Host, Node: h.Node, PID: h.PID}
 }
 
-// send has the workers carry out a run.
-func (c *Coordinator) send(
-	issue, hard context.Context, open *onerun.Opened, s *onerun.Session, clock record.Clock, to onerun.Receiver,
+// Send has the workers carry out a run.
+func (c *Coordinator) Send(
+	issue, hard context.Context, open *onerun.Opened, clock record.Clock, to onerun.Receiver,
 ) (onerun.Sent, error) {
-	c.run++
 	if what := onerun.Apart(&open.Benchmark); what != "" {
 		return onerun.Sent{}, diag.New(what+": not with several workers, which have the answers", "leave --workers out")
 	}
-	run := &carrying{
-		c: c, issue: issue, number: c.run, n: int64(c.o.Workers), clock: clock, to: to, phases: map[int][]*nats.Msg{},
-		lives: make([]*loadgen.Snapshot, c.o.Workers), left: c.o.Workers, ended: make(chan struct{}),
-	}
+	run := c.begin(issue, clock, to)
 	if err := run.deal(open); err != nil {
 		return onerun.Sent{}, err
 	}
@@ -346,19 +344,68 @@ func (c *Coordinator) send(
 	if err := c.prepare(issue, open); err != nil {
 		return onerun.Sent{}, err
 	}
+	return c.carry(issue, hard, run, order{T0: clock.Wall(0).UnixNano()})
+}
+
+// Kept tells whether every worker keeps its part of a run, and all of them parts of the same
+// sending of it.
+func (c *Coordinator) Kept(open *onerun.Opened) (t0 time.Time, is bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := c.key(open)
+	for k, s := range c.seats {
+		if s.Kept == nil || s.Kept.Key != key || s.Kept.K != int64(k) || s.Kept.T0 != c.seats[0].Kept.T0 {
+			return t0, false
+		}
+	}
+	return time.Unix(0, c.seats[0].Kept.T0), true
+}
+
+// key names a run in such a number of parts.
+func (c *Coordinator) key(open *onerun.Opened) string {
+	sum := sha256.Sum256(append(packed(open.Spec), fmt.Sprint(open.Set.Digest(), c.o.Workers)...))
+	return hex.EncodeToString(sum[:])
+}
+
+// Fetch takes what the workers keep of a run. What cannot be had may be sent again.
+func (c *Coordinator) Fetch(ctx context.Context, _ *onerun.Opened, to onerun.Receiver) (onerun.Sent, error) {
+	sent, err := c.carry(ctx, ctx, c.begin(ctx, record.Clock{}, to), order{Hand: true})
+	if err != nil && ctx.Err() == nil {
+		err = &onerun.SendersError{Err: err}
+	}
+	return sent, err
+}
+
+// begin is the next run. What workers keep of an earlier one is not asked for after it.
+func (c *Coordinator) begin(issue context.Context, clock record.Clock, to onerun.Receiver) *carrying {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for k := range c.seats {
+		c.seats[k].Kept = nil
+	}
+	c.run++
+	return &carrying{
+		c: c, issue: issue, number: c.run, n: int64(c.o.Workers), clock: clock, to: to, phases: map[int][]*nats.Msg{},
+		lives: make([]*loadgen.Snapshot, c.o.Workers), left: c.o.Workers, ended: make(chan struct{}),
+	}
+}
+
+// carry has all workers follow an order about a run, and takes what they tell of it.
+func (c *Coordinator) carry(issue, hard context.Context, run *carrying, o order) (onerun.Sent, error) {
 	c.mu.Lock()
 	c.now = run
 	c.mu.Unlock()
 	defer func() { c.mu.Lock(); c.now = nil; c.mu.Unlock() }()
-	merged, stopMerge := newMerger(run.n, to.Record), make(chan struct{})
+	merged, stopMerge := newMerger(run.n, run.to.Record), make(chan struct{})
 	var wait sync.WaitGroup
 	var lost error
 	wait.Go(func() { lost = run.collect(hard, merged, stopMerge) })
 	defer context.AfterFunc(issue, func() { c.stop(run.number, false) })()
 	defer context.AfterFunc(hard, func() { c.stop(run.number, true) })()
+	o.Run = run.number
 	var err error
 	for k := int64(0); k < run.n && err == nil; k++ {
-		if _, gone := ask[answer](c.bus.conn, c.orders(k), order{Run: run.number}, starting); gone != nil {
+		if _, gone := ask[answer](c.bus.conn, c.orders(k), o, starting); gone != nil {
 			err = &lostError{k, run.n, gone.Error()}
 		}
 	}
@@ -403,7 +450,7 @@ func (c *Coordinator) stop(run int, hard bool) {
 
 // prepare has every worker open the run, and sees that all play the same.
 func (c *Coordinator) prepare(ctx context.Context, open *onerun.Opened) error {
-	want, o := open.Set.Digest(), order{Run: c.run}
+	want, o := open.Set.Digest(), order{Run: c.run, Key: c.key(open)}
 	spec := open.Spec
 	if c.files != nil {
 		var err error

@@ -39,6 +39,7 @@ type hello struct {
 	Node    string `json:"node,omitempty"` // of a cluster, which it runs on
 	PID     int    `json:"pid"`
 	Was     string `json:"was,omitempty"` // where it took orders before; nothing of those is under way any more
+	Kept    *kept  `json:"kept,omitempty"` // what it keeps of a run whose coordinator has died
 }
 
 // here is where a worker hears that the coordinator is there.
@@ -55,10 +56,13 @@ type welcome struct {
 }
 
 // order tells one worker what to do: to prepare a run, to carry out the one that is
-// prepared, or to quit.
+// prepared, to hand over what it keeps of one, or to quit.
 type order struct {
 	Run     int          `json:"run"`
 	Prepare *onerun.Spec `json:"prepare,omitempty"`
+	Key     string       `json:"key,omitempty"` // of the run
+	T0      int64        `json:"t0,omitempty"`  // of the run, in ns since 1970 by the coordinator's clock
+	Hand    bool         `json:"hand,omitempty"`
 	Files   string       `json:"files,omitempty"` // digest of the list of what the run reads; "": they lie here
 	Quit    bool         `json:"quit,omitempty"`
 	Why     string       `json:"why,omitempty"` // to quit, where that is no ordinary end

@@ -38,12 +38,18 @@ type Joining struct {
 }
 
 // Join is a worker until the coordinator lets it go, or is gone, or ctx ends. With Wait it
-// waits for one that is not there yet, or is gone: what it had under way is over then. issue
-// ends the wait, and nothing else: a run is ended by those who began it.
+// waits for one that is not there yet, or is gone. Where that has died the run under way goes on
+// to its end, and what it gave is kept for the one that takes its place. issue ends what goes on
+// without a coordinator, and nothing else: a run is ended by those who began it.
 func Join(issue, ctx context.Context, j Joining) error {
+	var keep *keeper
+	if j.Wait > 0 {
+		keep = &keeper{}
+		defer keep.drop()
+	}
 	until := time.Now().Add(j.Wait)
 	for {
-		err := j.join(ctx)
+		err := j.join(issue, ctx, keep)
 		switch {
 		case errors.Is(err, errGone):
 			if j.Wait == 0 || issue.Err() != nil {
@@ -82,25 +88,27 @@ type givenUpError struct{ why string }
 func (e *givenUpError) Error() string { return e.why }
 
 // join is a worker once.
-func (j *Joining) join(ctx context.Context) error {
+func (j *Joining) join(issue, ctx context.Context, keep *keeper) error {
 	outer := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	conn, js, err := connect(j.URL, j.Token, cancel)
+	w := &worker{
+		loader: onerun.NewLoader(), quit: cancel, inbox: nats.NewInbox(), driver: j.driver, keep: keep,
+		cut: make(chan struct{}), began: time.Now(),
+	}
+	conn, js, err := connect(j.URL, j.Token, func() { w.lose(issue, ctx, j) })
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
+	w.conn, w.js, w.server = conn, js, conn.ConnectedServerId()
 	host, _ := os.Hostname()
-	w := &worker{
-		conn: conn, js: js, loader: onerun.NewLoader(), quit: cancel, inbox: nats.NewInbox(), driver: j.driver,
-		began: time.Now(),
-	}
 	if w.driver == nil {
 		w.driver = onerun.Local{}
 	}
 	me := hello{
 		Orders: w.inbox, K: j.K, Version: j.Version, Host: host, Node: os.Getenv("NODE_NAME"), PID: os.Getpid(), Was: j.was,
+		Kept: keep.told(),
 	}
 	j.was = w.inbox
 	orders, stops := make(chan *nats.Msg, 16), make(chan *nats.Msg, 16)
@@ -111,7 +119,14 @@ func (j *Joining) join(ctx context.Context) error {
 	if err := errors.Join(takes, ends, hears, conn.FlushTimeout(starting)); err != nil {
 		return err
 	}
+	if me.Kept != nil && me.K < 0 {
+		me.K = me.Kept.K // where its part belongs
+	}
 	w.me, err = ask[welcome](conn, subjectJoin, me, starting)
+	if err == nil && w.me.Refused != "" && me.K != j.K {
+		me.K = j.K
+		w.me, err = ask[welcome](conn, subjectJoin, me, starting)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -164,15 +179,21 @@ type worker struct {
 	quit   func()
 	began  time.Time
 	heard  atomic.Int64 // when it last heard of the coordinator, in ns since it began
+	keep   *keeper
+	server string // which of NATS' it is
+	once   sync.Once
+	cut    chan struct{} // closed when the coordinator cannot be reached any more
 
 	run  atomic.Int64 // the number of the run under way
 	open *onerun.Opened
 	away time.Duration // that a word takes from the coordinator
+	key  string // of what is open
 
 	mu    sync.Mutex
 	stops [2]func() // issue and hard of the run under way
 	told  stop      // the last that came
 	live  loadgen.Snapshot
+	short bool // the run under way lacks what only the coordinator gives
 }
 
 func (w *worker) work(ctx context.Context, orders, stops chan *nats.Msg) error {
@@ -195,7 +216,7 @@ func (w *worker) work(ctx context.Context, orders, stops chan *nats.Msg) error {
 				if unheard++; at != last {
 					last, unheard = at, 0
 				}
-				if unheard > missedSending && time.Since(w.began)-time.Duration(at) > lease(every) {
+				if unheard > missedSending && !w.alone() && time.Since(w.began)-time.Duration(at) > lease(every) {
 					w.quit() // another may be asked to send what this one does
 					return
 				}
@@ -266,6 +287,8 @@ func (w *worker) end(hard bool) {
 func (w *worker) obey(ctx context.Context, m *nats.Msg, o *order) {
 	w.run.Store(int64(o.Run))
 	if o.Prepare != nil {
+		w.keep.drop() // who asks for another run has no use for it
+		w.key = o.Key
 		a := answer{}
 		var err error
 		if w.open, err = w.prepare(ctx, o); err != nil {
@@ -278,7 +301,13 @@ func (w *worker) obey(ctx context.Context, m *nats.Msg, o *order) {
 		return
 	}
 	_ = m.Respond(packed(answer{}))
-	d := w.drive(ctx, o.Run)
+	var d done
+	if o.Hand {
+		d = w.hand(o.Run)
+	} else {
+		w.keep.begin(kept{w.key, w.me.K, o.T0})
+		d = w.drive(ctx, o.Run)
+	}
 	if _, err := w.conn.Request(subjectDone, encode(d), time.Minute); err != nil {
 		w.quit()
 	}
@@ -303,7 +332,7 @@ func (w *worker) drive(ctx context.Context, run int) done {
 	defer stopIssue()
 	defer stopHard()
 	w.mu.Lock()
-	w.stops = [2]func(){stopIssue, stopHard}
+	w.stops, w.short = [2]func(){stopIssue, stopHard}, false
 	w.mu.Unlock()
 	w.obeyStop(run)
 	defer func() {
@@ -352,6 +381,11 @@ func (w *worker) drive(ctx context.Context, run int) done {
 		return fail(err)
 	}
 	d.Result = *res
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.short && res.Cancelled == "" {
+		w.keep.end(d)
+	}
 	return d
 }
 
@@ -389,6 +423,8 @@ func (w *worker) starts(ctx context.Context, run, phase int, free int64) (at, fi
 	var b begins
 	m, err := w.conn.RequestWithContext(ctx, subjectPhase, packed(atPhase{w.me.K, run, phase, free, int64(w.away)}))
 	if err != nil || json.Unmarshal(m.Data, &b) != nil {
+		w.lack()
+		w.end(true) // it may be that nobody else does
 		return record.None, free
 	}
 	return b.At, b.First
@@ -408,6 +444,9 @@ func (w *worker) blocks(run int, p *schema.Phase) func() (mode.Block, bool) {
 	}
 	return func() (mode.Block, bool) {
 		b, err := ask[block](w.conn, subjectBlocks, atPhase{K: w.me.K, Run: run, Phase: i}, time.Minute)
+		if err != nil {
+			w.lack()
+		}
 		return b.Block, err == nil && !b.Over
 	}
 }
@@ -445,11 +484,21 @@ func (s *shipper) add(r *record.Record) {
 func (s *shipper) publish() {
 	b := encode(batch{s.w.me.K, s.sent, s.run, s.batch})
 	s.batch, s.chunks = s.batch[:0], 0
+	s.w.keep.add(b)
+	s.ship(b)
+}
+
+// ship hands a message on. Where the coordinator is gone it may be kept, and that is all.
+func (s *shipper) ship(b []byte) {
+	s.sent++
+	if s.w.alone() {
+		return
+	}
 	subject := fmt.Sprintf(subjectRecord, s.w.me.K)
-	if _, err := s.w.js.PublishAsync(subject, b, jetstream.WithStallWait(patience)); err != nil && s.err == nil {
+	_, err := s.w.js.PublishAsync(subject, b, jetstream.WithStallWait(patience))
+	if err != nil && s.err == nil && !s.w.alone() {
 		s.err = fmt.Errorf("records could not be handed on: %w", err)
 	}
-	s.sent++
 }
 
 // patience is how long records wait for the coordinator to take earlier ones.
@@ -463,6 +512,7 @@ func (s *shipper) flush() error {
 	}
 	select {
 	case <-s.w.js.PublishAsyncComplete():
+	case <-s.w.cut:
 	case <-time.After(patience):
 		return errors.New("the coordinator takes no records any more")
 	}

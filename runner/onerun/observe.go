@@ -66,8 +66,7 @@ type row struct {
 	name string
 	// start begins to observe; nil when there is nothing to observe in this run.
 	start func(ctx context.Context, w *Watched) (Observer, error)
-	// where it observes a run that several processes send: with each of them, or with the one
-	// that holds them together.
+	// where it observes a run that several processes send.
 	where place
 	// beside is an observer that may miss records when it is slow: it has a goroutine
 	// and a bounded queue of its own, and what did not fit is counted and
@@ -80,20 +79,21 @@ type row struct {
 type place uint8
 
 const (
-	together place = 1 << iota // with who holds the parts of a run together
-	sending                    // with each that sends a part
+	together   place = 1 << iota // with who holds the parts of a run together
+	sending                      // with each that sends a part
+	afterwards                   // with who takes the parts of a run that was sent before
 )
 
 // catalogue is every observer, in the order in which they start; they stop in the
 // opposite one. The host is last: it measures the run, not the others.
 func catalogue() []row {
 	return []row{
-		{name: "samples", start: startSamples, where: together | sending},
-		{name: "journal", start: startJournal, where: together},
+		{name: "samples", start: startSamples, where: together | sending | afterwards},
+		{name: "journal", start: startJournal, where: together | afterwards},
 		{name: "server identity", start: startIdentity, where: together},
 		{name: "details", start: startDetails, where: sending},
 		{name: "answers", start: startAnswers, where: sending},
-		{name: "fidelity", start: startFidelity, where: together},
+		{name: "fidelity", start: startFidelity, where: together | afterwards},
 		{name: "live", start: startLive, where: together | sending},
 		{name: "exporters", start: startExporters, where: together, beside: true},
 		{name: "server metrics", start: startServerMetrics, where: together},

@@ -13,9 +13,17 @@ import (
 
 // Remote carries out runs whose requests others send: this process watches, and takes
 // the records.
-type Remote struct {
-	// Send has the run sent, and hands every record over, from one goroutine.
-	Send func(issue, hard context.Context, run *Opened, s *Session, clock record.Clock, to Receiver) (Sent, error)
+type Remote struct{ Senders Senders }
+
+// Senders send runs. What they tell comes from one goroutine, and has come when they return.
+type Senders interface {
+	// Send has the run sent. All times are by clock.
+	Send(issue, hard context.Context, run *Opened, clock record.Clock, to Receiver) (Sent, error)
+	// Kept tells whether they have sent the run already and keep what they saw, since those who held
+	// them together are gone; t0 is what its times count from.
+	Kept(run *Opened) (t0 time.Time, is bool)
+	// Fetch takes what they keep of it.
+	Fetch(ctx context.Context, run *Opened, to Receiver) (Sent, error)
 }
 
 // Receiver takes what senders tell. Each of its functions has one caller at a time.
@@ -59,30 +67,60 @@ func (e *SendersError) Unwrap() error { return e.Err }
 // Network is there.
 func (Remote) Network() bool { return true }
 
-// Drive watches while others send.
+// Drive watches while others send. Of a run that was sent before nothing is left to be watched:
+// its records are taken, and that is noted.
 func (d Remote) Drive(issue, hard context.Context, run *Opened, s *Session) (_ *Result, err error) {
+	if t0, is := d.Senders.Kept(run); is {
+		return d.fetch(hard, run, s, record.ClockFrom(t0))
+	}
 	clock := record.NewClock()
 	out := &Result{T0: clock.Wall(0), Doubt: run.doubt}
 	w, seen, err := run.watch(issue, s, clock, together)
 	if err != nil {
 		return nil, err
 	}
-	sent, err := d.Send(issue, hard, run, s, clock, Receiver{
-		Record: func(rec *record.Record) { out.Note(rec); seen.record(rec) },
-		Live: func(x loadgen.Snapshot) {
-			for _, tell := range seen.snapshots {
-				tell(x)
-			}
-		},
-		Border: func() {
-			for _, b := range seen.borders {
-				b.Border()
-			}
-		},
-	})
-	out.Result, out.Transport, out.Host, out.Senders = sent.Result, sent.Transport, sent.Host, sent.Senders
+	sent, err := d.Senders.Send(issue, hard, run, clock, seen.receiver(out))
+	out.take(&sent)
 	out.Ended = time.Now()
 	err = errors.Join(err, seen.stop(hard, out), w.Client.Close())
 	out.Notes = append(out.Notes, sent.Notes...)
 	return out, err
+}
+
+// fetch takes the records of a run that was sent while nobody held its parts together.
+func (d Remote) fetch(ctx context.Context, run *Opened, s *Session, clock record.Clock) (*Result, error) {
+	out := &Result{T0: clock.Wall(0), Doubt: run.doubt}
+	seen, err := observe(ctx, &Watched{Run: run, Session: s, Clock: clock}, afterwards)
+	if err != nil {
+		return nil, err
+	}
+	sent, err := d.Senders.Fetch(ctx, run, seen.receiver(out))
+	out.take(&sent)
+	out.Ended = clock.Wall(out.Span.End)
+	err = errors.Join(err, seen.stop(ctx, out))
+	out.Notes = append(append(out.Notes, sent.Notes...),
+		"the coordinator died while the workers sent this run, so nothing was read of the server's and GPUs' own metrics")
+	return out, err
+}
+
+// receiver shows what senders tell to all who look.
+func (s *observers) receiver(out *Result) Receiver {
+	return Receiver{
+		Record: func(rec *record.Record) { out.Note(rec); s.record(rec) },
+		Live: func(x loadgen.Snapshot) {
+			for _, tell := range s.snapshots {
+				tell(x)
+			}
+		},
+		Border: func() {
+			for _, b := range s.borders {
+				b.Border()
+			}
+		},
+	}
+}
+
+// take is what senders sent.
+func (m *Result) take(sent *Sent) {
+	m.Result, m.Transport, m.Host, m.Senders = sent.Result, sent.Transport, sent.Host, sent.Senders
 }
