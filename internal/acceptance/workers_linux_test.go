@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +19,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -190,5 +194,93 @@ func sentOnce(t *testing.T, table string, n int) {
 	}
 	if len(seen) != n {
 		t.Errorf("%d numbers of %d requests", len(seen), n)
+	}
+}
+
+// When the coordinator of workers elsewhere dies, they send the run to its end and keep it: the
+// plan that is resumed has it, and the server was asked for nothing twice.
+func TestResumeFetchesWhatWorkersKeep(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	asked := map[string]int{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			return
+		}
+		if id := r.Header.Get("X-Request-ID"); r.Method == http.MethodPost {
+			mu.Lock()
+			asked[id]++
+			mu.Unlock()
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"choices":[{"message":{"content":"ok"},"finish_reason":"stop"}]}`)
+	}))
+	defer server.Close()
+	dir := t.TempDir()
+	file, token, out := filepath.Join(dir, "long.yaml"), filepath.Join(dir, "token"), filepath.Join(dir, "out")
+	text := strings.NewReplacer(`"mock:?ttft=2ms&itl=0.1ms"`, strconv.Quote(server.URL), ", streaming: true", "").
+		Replace(fmt.Sprintf(longRun, "requests: 300"))
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	err = errors.Join(listener.Close(), os.WriteFile(file, []byte(text), 0o644),
+		os.WriteFile(token, []byte("0123456789abcdef0123456789abcdef\n"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	coordinator := func(more ...string) *exec.Cmd {
+		cmd := exec.Command(built(t), append([]string{
+			"run", file, "--workers", "2", "--listen", address, "--token-file", token,
+			"--progress", "json", "--artifact-dir", out, "--report", "none",
+		}, more...)...)
+		cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+		return cmd
+	}
+	first := coordinator()
+	events, err := first.StderrPipe()
+	if err == nil {
+		err = first.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var workers []*exec.Cmd
+	for range 2 {
+		cmd := exec.Command(built(t), "worker", "--join", "nats://"+address, "--token-file", token, "--wait", "600")
+		cmd.Env, cmd.Stderr = append(os.Environ(), "TMPDIR="+dir), &bytes.Buffer{}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		workers = append(workers, cmd)
+	}
+	workersOf(t, first.Process.Pid, events, 20)
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Wait() // killed
+	said, err := coordinator("--resume").CombinedOutput()
+	if err != nil {
+		t.Errorf("the plan that is resumed: %v\n%s", err, said)
+	}
+	for k, cmd := range workers {
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("worker %d: %v: %s", k, err, cmd.Stderr)
+		}
+	}
+	sentOnce(t, filepath.Join(out, "requests.csv"), 300)
+	mu.Lock()
+	defer mu.Unlock()
+	for id, n := range asked {
+		if n != 1 {
+			t.Errorf("request %s was sent %d times", id, n)
+		}
+	}
+	if len(asked) != 300 || !strings.Contains(string(said), "the coordinator died while the workers sent this run") {
+		t.Errorf("the server was asked %d times, want 300\n%s", len(asked), said)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "aiperf-kept-*")); len(left) > 0 {
+		t.Errorf("%v is left", left)
 	}
 }

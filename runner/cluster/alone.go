@@ -3,9 +3,9 @@ package cluster
 import (
 	"context"
 	"errors"
+	"net"
+	"syscall"
 	"time"
-
-	"github.com/nats-io/nats.go"
 
 	"aiperf.dev/aiperf/internal/diag"
 )
@@ -39,9 +39,9 @@ func (w *worker) alone() bool {
 	}
 }
 
-// watch sees, as long as the worker goes on without its coordinator, that it is dead: its port
-// takes nobody, or another one has it. If it lives it has given this worker up, and has others send
-// the run: as it may where nobody can tell.
+// watch sees, as long as the worker goes on without its coordinator, that it is dead: its machine
+// says that nobody listens there, or another one does. If it lives it has given this worker up, and
+// has others send the run: as it may where no machine answers.
 func (w *worker) watch(ctx context.Context, j *Joining) {
 	for {
 		conn, _, err := connect(j.URL, j.Token, nil)
@@ -53,7 +53,7 @@ func (w *worker) watch(ctx context.Context, j *Joining) {
 				w.quit()
 				return
 			}
-		case !errors.Is(err, nats.ErrNoServers): // which is what the client says when a port is closed
+		case notAnswering(err):
 			w.quit()
 			return
 		}
@@ -63,6 +63,14 @@ func (w *worker) watch(ctx context.Context, j *Joining) {
 		case <-time.After(5 * knocking):
 		}
 	}
+}
+
+// notAnswering tells whether an error says that no machine answers at an address.
+func notAnswering(err error) bool {
+	var unknown *net.DNSError
+	var late net.Error
+	return errors.As(err, &unknown) || errors.As(err, &late) && late.Timeout() ||
+		errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
 }
 
 // lack notes that the run under way is not whole.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -149,18 +148,8 @@ func (j *Joining) join(issue, ctx context.Context, keep *keeper) error {
 // notThere tells whether an error says that nobody listens, as before a coordinator's machine
 // has a name, or a way leads to it.
 func notThere(err error) bool {
-	var unknown *net.DNSError
-	var late net.Error
-	if errors.As(err, &unknown) || errors.As(err, &late) && late.Timeout() || errors.Is(err, nats.ErrNoServers) ||
-		errors.Is(err, nats.ErrConnectionClosed) {
-		return true
-	}
-	for _, e := range []error{syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	return notAnswering(err) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, nats.ErrNoServers) ||
+		errors.Is(err, nats.ErrConnectionClosed)
 }
 
 // knocking is how long a worker waits before it tries a coordinator again.
