@@ -122,6 +122,7 @@ type Benchmark struct {
 	SLOs          map[string]float64 `json:"slos,omitempty"`
 	Tokenizer     Tokenizer          `json:"tokenizer"`
 	FailurePolicy string             `json:"failure_policy,omitempty"` // continue (default), abort
+	OnWorkerLoss  string             `json:"on_worker_loss,omitempty"` // abort (default), continue
 	Runtime       Runtime            `json:"runtime"`
 	Logging       Logging            `json:"logging"`
 	GPUTelemetry  GPUTelemetry       `json:"gpu_telemetry"`

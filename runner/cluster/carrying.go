@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -34,15 +35,23 @@ type carrying struct {
 	dealt  []dealer // by phase
 
 	mu      sync.Mutex
-	phases  map[int][]*nats.Msg // workers that wait at a phase
-	free    int64               // the first number of a request that no worker has used
-	away    int64               // ns that a word takes to the farthest worker
+	phases  map[int][]waiting // workers that wait at a phase
+	free    int64             // the first number of a request that no worker has used
+	away    int64             // ns that a word takes to the farthest worker
 	lives   []*loadgen.Snapshot
 	dones   []*done
 	early   *lostError // a worker that ended by itself, as on a signal; nil for none
-	stopped bool       // the others were told to end, since one is lost or has failed
+	goesOn  bool       // without workers that are lost
+	lost    map[int64]onerun.Lost
+	stopped bool // the others were told to end, since one is lost or has failed
 	left    int
 	ended   chan struct{} // closed when every worker is done
+}
+
+// waiting is a worker that waits for an answer.
+type waiting struct {
+	k int64
+	m *nats.Msg
 }
 
 // dealer deals the sessions of a phase out.
@@ -114,26 +123,68 @@ const (
 // at has a worker wait at a phase until all are there.
 func (r *carrying) at(q atPhase, m *nats.Msg) {
 	r.mu.Lock()
-	r.phases[q.Phase] = append(r.phases[q.Phase], m)
+	defer r.mu.Unlock()
+	r.phases[q.Phase] = append(r.phases[q.Phase], waiting{q.K, m})
 	r.free, r.away = max(r.free, q.Free), max(r.away, min(q.Away, int64(time.Second)))
-	first, in := r.free, int64(soon)+soonAways*r.away
-	waiting := r.phases[q.Phase]
-	if int64(len(waiting)) == r.n {
-		delete(r.phases, q.Phase)
-	}
-	r.mu.Unlock()
-	if int64(len(waiting)) < r.n {
+	r.start(q.Phase)
+}
+
+// start begins a phase at which all wait who are there. r.mu is held.
+func (r *carrying) start(phase int) {
+	here, first, in := r.phases[phase], r.free, int64(soon)+soonAways*r.away
+	if len(here) == 0 || int64(len(here)+len(r.lost)) < r.n {
 		return
 	}
+	delete(r.phases, phase)
 	go func() {
-		if q.Phase > 0 {
+		if phase > 0 {
 			r.to.Border()
 		}
 		start := packed(begins{r.clock.Now() + in, first})
-		for _, m := range waiting {
-			_ = m.Respond(start)
+		for _, w := range here {
+			_ = w.m.Respond(start)
 		}
 	}()
+}
+
+// without has the run go on without a worker that is lost, if that was asked for and others
+// are there.
+func (r *carrying) without(gone *lostError) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lose(gone.k, gone.why)
+}
+
+// lose is without; r.mu is held.
+func (r *carrying) lose(k int64, why string) bool {
+	if _, before := r.lost[k]; before {
+		return true
+	}
+	if !r.goesOn || r.stopped || r.issue.Err() != nil || int64(len(r.lost)+1) >= r.n {
+		return false
+	}
+	r.lost[k] = onerun.Lost{After: float64(r.clock.Now()) / 1e9, Why: why}
+	r.lives[k] = nil
+	for phase := range r.phases {
+		r.phases[phase] = slices.DeleteFunc(r.phases[phase], func(w waiting) bool { return w.k == k })
+		r.start(phase)
+	}
+	if !r.has(k) {
+		r.leaves()
+	}
+	return true
+}
+
+// has tells whether worker k is done. r.mu is held.
+func (r *carrying) has(k int64) bool {
+	return slices.ContainsFunc(r.dones, func(d *done) bool { return d.K == k })
+}
+
+// leaves notes that one worker less is under way. r.mu is held.
+func (r *carrying) leaves() {
+	if r.left--; r.left == 0 {
+		close(r.ended)
+	}
 }
 
 // seen takes a worker's own snapshot.
@@ -169,21 +220,25 @@ func (r *carrying) show(over <-chan struct{}) {
 func (r *carrying) over(d *done) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if slices.ContainsFunc(r.dones, func(o *done) bool { return o.K == d.K }) {
+	if _, gone := r.lost[d.K]; gone || r.has(d.K) {
 		return
 	}
-	r.dones = append(r.dones, d)
 	if d.Result.Cancelled == loadgen.Interrupted && r.early == nil && !r.stopped && r.issue.Err() == nil {
-		r.early = &lostError{d.K, r.n, "it was told to end"}
+		early := &lostError{d.K, r.n, "it was told to end"}
+		if r.lose(d.K, early.why) {
+			d.Result.Cancelled = "" // the others go on
+			r.dones = append(r.dones, d)
+			return
+		}
+		r.early = early
 	}
+	r.dones = append(r.dones, d)
 	// the others would wait for it, or send less than was asked for
 	if (d.Failed != "" || r.early != nil) && !r.stopped {
 		r.stopped = true
 		r.c.stop(r.number, true)
 	}
-	if r.left--; r.left == 0 {
-		close(r.ended)
-	}
+	r.leaves()
 }
 
 // missing is how many messages with records have not come, of those of which workers have told.
@@ -224,6 +279,7 @@ func (r *carrying) collect(ctx context.Context, to *merger, over <-chan struct{}
 		switch {
 		case err == nil:
 			last = time.Now()
+			r.forget(to)
 			if err := r.take(m, to); err != nil {
 				return err
 			}
@@ -238,6 +294,15 @@ func (r *carrying) collect(ctx context.Context, to *merger, over <-chan struct{}
 		if ending && time.Since(last) > silence {
 			return fmt.Errorf("%s with records of workers did not come", words.CountOf(missing, "message", "messages"))
 		}
+	}
+}
+
+// forget has nobody wait for what lost workers do not tell any more.
+func (r *carrying) forget(to *merger) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for k := range r.lost {
+		to.parts[k].upTo = math.MaxInt64
 	}
 }
 
@@ -257,7 +322,7 @@ func (r *carrying) take(m jetstream.Msg, to *merger) error {
 }
 
 // sum is what all workers did.
-func (r *carrying) sum() (onerun.Sent, error) {
+func (r *carrying) sum(to *merger) (onerun.Sent, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	slices.SortFunc(r.dones, func(a, b *done) int { return int(a.K - b.K) })
@@ -274,6 +339,9 @@ func (r *carrying) sum() (onerun.Sent, error) {
 		s := r.c.sender(d.K)
 		s.Requests, s.ClockWithin, s.BeganLate = d.Records, d.Within, d.Late
 		s.Cores, s.CPUSeconds = d.Result.Host.Cores, metrics.OrNil(d.Result.Host.CPUSeconds)
+		if lost, is := r.lost[d.K]; is {
+			s.Lost = &lost
+		}
 		sent.Senders = append(sent.Senders, s)
 		if h, there := machines[s.Host]; there {
 			machines[s.Host] = besides(h, d.Result.Host)
@@ -292,6 +360,12 @@ func (r *carrying) sum() (onerun.Sent, error) {
 			sent.Host = machines[name]
 		}
 	}
+	for k, lost := range r.lost {
+		if !r.has(k) {
+			sent.Senders = append(sent.Senders, onerun.Sender{Worker: k, Requests: to.parts[k].taken, Lost: &lost})
+		}
+	}
+	slices.SortFunc(sent.Senders, func(a, b onerun.Sender) int { return int(a.Worker - b.Worker) })
 	sent.Result = loadgen.Merge(parts)
 	return sent, nil
 }

@@ -119,6 +119,89 @@ func TestALostWorkerIsReplaced(t *testing.T) {
 	}
 }
 
+// A run that is to go on without a worker that dies goes on, from warmup on or later, and says
+// who was lost; the next run has another worker in its place.
+func TestARunGoesOnWithoutAWorker(t *testing.T) {
+	t.Parallel()
+	const requests = 300
+	warm := schema.Phase{Name: "warmup", Kind: "warmup", Type: "constant", Rate: 400, Requests: 60}
+	for name, c := range map[string]struct {
+		p    schema.Phase
+		dies int // after so many requests
+		all  bool
+	}{
+		"an open loop":   {schema.Phase{Type: "constant", Rate: 300, Requests: requests}, 100, false},
+		"in warmup":      {schema.Phase{Type: "constant", Rate: 300, Requests: requests}, 30, false},
+		"a closed loop":  {schema.Phase{Type: "concurrency", Concurrency: 6, Requests: requests}, 100, true},
+		"and the second": {schema.Phase{Type: "constant", Rate: 300, Requests: requests}, 100, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			lives := map[int64][]*cluster.Process{}
+			co, err := cluster.Open(t.Context(), cluster.Options{
+				Workers: 3, Version: "test", Launch: func(url, token string, k int64) (*cluster.Process, error) {
+					mu.Lock()
+					defer mu.Unlock()
+					lives[k] = append(lives[k], started(t, url, token, k))
+					return lives[k][len(lives[k])-1], nil
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			lost := 1
+			s := answering(t)
+			s.each = func(n int) {
+				mu.Lock()
+				defer mu.Unlock()
+				if n == c.dies {
+					lives[1][0].Kill()
+				}
+				if name == "and the second" && n == c.dies+60 {
+					lost = 2
+					lives[0][0].Kill()
+				}
+			}
+			c.p.Name, c.p.Kind = "profiling", "profiling"
+			open := opened(t, s, warm, c.p)
+			open.Benchmark.OnWorkerLoss = "continue"
+			res, err := co.Driver().Drive(t.Context(), t.Context(), open, &onerun.Session{Dir: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var gone, told int64
+			for k, from := range res.Senders {
+				if from.Worker != int64(k) {
+					t.Errorf("worker %d is at place %d", from.Worker, k)
+				}
+				if from.Lost != nil {
+					gone++
+				}
+				told += from.Requests
+			}
+			if len(res.Senders) != 3 || gone != int64(lost) || told != res.Emitted || res.Cancelled != "" {
+				t.Errorf("%d of %d workers were lost, want %d of 3; they told of %d requests, want %d; cancelled: %q",
+					gone, len(res.Senders), lost, told, res.Emitted, res.Cancelled)
+			}
+			asked, least := int64(len(s.asked)), int64(60+requests)*int64(3-lost)/3
+			// what was under way or not told of yet is not known of
+			if asked > 60+requests || res.Emitted < least || !c.all && asked == 60+requests {
+				t.Errorf("%d records of %d requests, want %d at least", res.Emitted, asked, least)
+			}
+			s = answering(t)
+			c.p.Requests = 60
+			res, err = co.Driver().Drive(t.Context(), t.Context(), opened(t, s, c.p), &onerun.Session{Dir: t.TempDir()})
+			if err != nil || res.Emitted != 60 || len(s.asked) != 60 || len(lives[1]) != 2 {
+				t.Errorf("the next run: %v, %+v, %d requests, %d lives", err, res, len(s.asked), len(lives[1]))
+			}
+			if err := co.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // Workers of this process send what one sends, two runs one after the other, and their
 // records and counts come together.
 func TestWorkersSendWhatOneSends(t *testing.T) {

@@ -111,11 +111,12 @@ func TestWhatWorkersKeepIsFetched(t *testing.T) {
 			}()
 			<-o.all
 			_, port, _ := net.SplitHostPort(strings.TrimPrefix(first.bus.url, "nats://"))
+			first.still()
 			if err := first.bus.close(); err != nil { // as when the coordinator is killed
 				t.Fatal(err)
 			}
 			first.mu.Lock()
-			first.beats[0] = time.Time{} // it gives up
+			first.seats[0].closed = true // it gives up
 			first.mu.Unlock()
 			<-over
 			close(o.answer)

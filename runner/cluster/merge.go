@@ -22,6 +22,7 @@ type part struct {
 	early   map[int64]*batch
 	records []record.Record
 	upTo    int64 // end of the last one
+	taken   int64 // how many came
 }
 
 // mostHeld bounds the records that wait for a worker which tells nothing, as one whose
@@ -52,7 +53,7 @@ func (m *merger) add(b *batch) {
 			q.Records[i].Worker = b.K
 			p.upTo = max(p.upTo, q.Records[i].End)
 		}
-		p.records = append(p.records, q.Records...)
+		p.records, p.taken = append(p.records, q.Records...), p.taken+int64(len(q.Records))
 	}
 	m.emit(false)
 }

@@ -38,7 +38,7 @@ type hello struct {
 	Host    string `json:"host"`
 	Node    string `json:"node,omitempty"` // of a cluster, which it runs on
 	PID     int    `json:"pid"`
-	Was     string `json:"was,omitempty"` // where it took orders before; nothing of those is under way any more
+	Was     string `json:"was,omitempty"`  // where it took orders before; nothing of those is under way any more
 	Kept    *kept  `json:"kept,omitempty"` // what it keeps of a run whose coordinator has died
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -438,72 +437,4 @@ func (w *worker) blocks(run int, p *schema.Phase) func() (mode.Block, bool) {
 		}
 		return b.Block, err == nil && !b.Over
 	}
-}
-
-// A batch ends at so many records, at so many chunks of them, or after so long.
-const (
-	batchRecords = 256
-	batchChunks  = 50_000
-	batchEvery   = 250 * time.Millisecond
-)
-
-// shipper hands the records of a run on. What is not acknowledged is kept.
-type shipper struct {
-	w       *worker
-	run     int
-	batch   []record.Record
-	records int64 // that came
-	chunks  int
-	since   time.Time
-	sent    int64
-	err     error
-}
-
-func (s *shipper) add(r *record.Record) {
-	if len(s.batch) == 0 {
-		s.since = time.Now()
-	}
-	s.records++
-	s.batch, s.chunks = append(s.batch, *r), s.chunks+len(r.Chunks)
-	if len(s.batch) >= batchRecords || s.chunks >= batchChunks || time.Since(s.since) > batchEvery {
-		s.publish()
-	}
-}
-
-func (s *shipper) publish() {
-	b := encode(batch{s.w.me.K, s.sent, s.run, s.batch})
-	s.batch, s.chunks = s.batch[:0], 0
-	s.w.keep.add(b)
-	s.ship(b)
-}
-
-// ship hands a message on. Where the coordinator is gone it may be kept, and that is all.
-func (s *shipper) ship(b []byte) {
-	s.sent++
-	if s.w.alone() {
-		return
-	}
-	subject := fmt.Sprintf(subjectRecord, s.w.me.K)
-	_, err := s.w.js.PublishAsync(subject, b, jetstream.WithStallWait(patience))
-	if err != nil && s.err == nil && !s.w.alone() {
-		s.err = fmt.Errorf("records could not be handed on: %w", err)
-	}
-}
-
-// patience is how long records wait for the coordinator to take earlier ones.
-const patience = time.Minute
-
-// flush waits until all is acknowledged, also where the run was ended at once: what was
-// sent is told.
-func (s *shipper) flush() error {
-	if len(s.batch) > 0 {
-		s.publish()
-	}
-	select {
-	case <-s.w.js.PublishAsyncComplete():
-	case <-s.w.cut:
-	case <-time.After(patience):
-		return errors.New("the coordinator takes no records any more")
-	}
-	return s.err
 }

@@ -55,6 +55,13 @@ type Sender struct {
 	BeganLate   float64  `json:"began_late_ms"`
 	Cores       int      `json:"cores"`
 	CPUSeconds  *float64 `json:"cpu_seconds,omitempty"`
+	Lost        *Lost    `json:"lost,omitempty"`
+}
+
+// Lost is what became of a sender that the others went on without.
+type Lost struct {
+	After float64 `json:"after_seconds"` // since T0
+	Why   string  `json:"why"`
 }
 
 // SendersError is about those who send a run. It says nothing of the server: the run may be

@@ -152,6 +152,7 @@ func TestEachCheckFlips(t *testing.T) {
 				r.End, r.LastToken = r.End+40e6, r.LastToken+40e6
 			}
 		})}, Degraded, nil},
+		{"workers_lost", []func(*world){evidence(func(e *Evidence) { e.Lost = []LostWorker{{Worker: 1, Of: 4, After: 3, Why: "it ended"}} })}, Degraded, nil},
 		{"workers_together", []func(*world){evidence(func(e *Evidence) { e.Apart = 25 })}, Degraded, nil},
 		{"turnaround", []func(*world){every(func(i int, r *record.Record) { r.Intended -= 3e6 })}, Degraded, nil},
 		{"turnaround", []func(*world){every(func(i int, r *record.Record) { r.Intended -= 15e6 })}, Invalid, nil},

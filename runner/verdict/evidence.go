@@ -40,6 +40,7 @@ type Evidence struct {
 	// by the first session of a tree: the most tokens of a prompt and its answer so far, by the server's count
 	talks    map[string]int64
 	Apart    float64          // ms: how far apart several workers began a phase at most; 0 of one
+	Lost     []LostWorker     // that others went on without
 	Headroom float64          // capacity of this machine ÷ what is planned; NaN when the plan is small
 	Missed   map[string]int64 // SLO → successes in the window that missed it first
 }

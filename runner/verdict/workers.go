@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -77,5 +78,33 @@ func workersTogether(e *Evidence) []Reading {
 		Value: e.Apart, Warn: 10, Fail: never,
 		Detail: "the workers began a phase up to " + words.Millis(e.Apart) + " apart",
 		Try:    "workers nearer to the coordinator, or on machines with less else to do",
+	}}
+}
+
+// LostWorker is one that the others went on without.
+type LostWorker struct {
+	Worker int64
+	Of     int     // how many there were
+	After  float64 // s, since the beginning
+	Why    string
+}
+
+// workersLost is the share of workers that was lost. From then on less was sent than was asked for.
+func workersLost(e *Evidence) []Reading {
+	if len(e.Lost) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(e.Lost, func(a, b LostWorker) int { return cmp.Compare(a.After, b.After) })
+	share := float64(len(e.Lost)) / float64(first.Of)
+	which := fmt.Sprintf("worker %d of %d (%s of them) was lost after %.3g s: %s", first.Worker+1, first.Of,
+		words.Percent(share), first.After, first.Why)
+	if n := len(e.Lost); n > 1 {
+		which = fmt.Sprintf("%d of %d workers (%s) were lost, the first after %.3g s: %s", n, first.Of, words.Percent(share),
+			first.After, first.Why)
+	}
+	return []Reading{{
+		Value: share, Fail: never, Detail: which,
+		So:  "; from then on less load was sent than was asked for, and what was under way there is not counted",
+		Try: "on_worker_loss: abort sends such a run again, by as many workers as were asked for",
 	}}
 }

@@ -56,6 +56,14 @@ var workloads = []Check{
 		Read: workersTogether,
 	},
 	{
+		ID: "workers_lost", Limits: "DEGRADED above 0",
+		Try:  "on_worker_loss: abort sends such a run again, by as many workers as were asked for",
+		Kind: Workload, Unit: "ratio", Touches: slices.Concat(rates, outcomes, firstToken, wholeAnswer),
+		Reads: "when the last sign of each worker came",
+		Doc:   "with several workers and on_worker_loss: continue: the share of them that was lost while the run went on",
+		Read:  workersLost,
+	},
+	{
 		ID: validity.Backlog, Limits: "DEGRADED above 0.095, and above what chance explains", Try: keepUpTry,
 		Kind: Workload, Unit: "ratio", Of: openLoops, Touches: overloaded,
 		Reads: "when requests were due and when they ended",
