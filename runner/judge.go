@@ -170,7 +170,9 @@ func (r *runner) read(m *measured, rep *RunReport) (*reading, error) {
 	for _, s := range m.Senders {
 		e.Apart = max(e.Apart, s.ClockWithin+s.BeganLate)
 		if s.Lost != nil {
-			e.Lost = append(e.Lost, verdict.LostWorker{Worker: s.Worker, Of: len(m.Senders), After: s.Lost.After, Why: s.Lost.Why})
+			e.Lost = append(e.Lost, verdict.LostWorker{
+				Worker: s.Worker, Of: len(m.Senders), After: s.Lost.After, Why: s.Lost.Why,
+			})
 		}
 	}
 	e.SinkError = m.Lost

@@ -360,9 +360,10 @@ func (r *carrying) sum(to *merger) (onerun.Sent, error) {
 			sent.Host = machines[name]
 		}
 	}
-	for k, lost := range r.lost {
-		if !r.has(k) {
+	for _, k := range slices.Sorted(maps.Keys(r.lost)) {
+		if lost := r.lost[k]; !r.has(k) && len(parts) > 0 {
 			sent.Senders = append(sent.Senders, onerun.Sender{Worker: k, Requests: to.parts[k].taken, Lost: &lost})
+			parts = append(parts, to.parts[k].left.Result(parts[0], int64(lost.After*1e9)))
 		}
 	}
 	slices.SortFunc(sent.Senders, func(a, b onerun.Sender) int { return int(a.Worker - b.Worker) })

@@ -184,6 +184,13 @@ func TestARunGoesOnWithoutAWorker(t *testing.T) {
 				t.Errorf("%d of %d workers were lost, want %d of 3; they told of %d requests, want %d; cancelled: %q",
 					gone, len(res.Senders), lost, told, res.Emitted, res.Cancelled)
 			}
+			var known int64
+			for i := range res.Phases {
+				known += res.Phases[i].Issued + res.Phases[i].Unsent
+			}
+			if known != res.Emitted {
+				t.Errorf("the phases count %d requests, their records %d", known, res.Emitted)
+			}
 			asked, least := int64(len(s.asked)), int64(60+requests)*int64(3-lost)/3
 			// what was under way or not told of yet is not known of
 			if asked > 60+requests || res.Emitted < least || !c.all && asked == 60+requests {

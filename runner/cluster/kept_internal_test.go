@@ -134,7 +134,8 @@ func TestWhatWorkersKeepIsFetched(t *testing.T) {
 				t.Errorf("the server was asked %d times, want %d; %d records, want %d, of %d workers",
 					o.asked, c.asked, res.Emitted, requests, len(res.Senders))
 			}
-			if began := res.T0.Add(time.Duration(res.Span.Start)); res.Ended.Before(began) || time.Since(began) > time.Hour {
+			began := res.T0.Add(time.Duration(res.Span.Start))
+			if res.Ended.Before(began) || time.Since(began) > time.Hour {
 				t.Errorf("it began at %v and ended at %v", began, res.Ended)
 			}
 			seen := map[int64]bool{}

@@ -21,8 +21,9 @@ type part struct {
 	next    int64 // number of the batch that is waited for
 	early   map[int64]*batch
 	records []record.Record
-	upTo    int64 // end of the last one
-	taken   int64 // how many came
+	upTo    int64        // end of the last one
+	taken   int64        // how many came
+	left    loadgen.Left // what they say, if this worker is lost; nil where nobody asks
 }
 
 // mostHeld bounds the records that wait for a worker which tells nothing, as one whose
@@ -54,6 +55,11 @@ func (m *merger) add(b *batch) {
 			p.upTo = max(p.upTo, q.Records[i].End)
 		}
 		p.records, p.taken = append(p.records, q.Records...), p.taken+int64(len(q.Records))
+		if p.left != nil {
+			for i := range q.Records {
+				p.left.Add(&q.Records[i])
+			}
+		}
 	}
 	m.emit(false)
 }

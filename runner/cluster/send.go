@@ -88,6 +88,11 @@ func (c *Coordinator) carry(issue, hard context.Context, run *carrying, o order)
 	c.mu.Unlock()
 	defer func() { c.mu.Lock(); c.now = nil; c.mu.Unlock() }()
 	merged, stopMerge := newMerger(run.n, run.to.Record), make(chan struct{})
+	for k := range merged.parts {
+		if run.goesOn {
+			merged.parts[k].left = loadgen.Left{}
+		}
+	}
 	var wait sync.WaitGroup
 	var lost error
 	wait.Go(func() { lost = run.collect(hard, merged, stopMerge) })
