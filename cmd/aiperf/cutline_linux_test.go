@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"io"
 	mathrand "math/rand/v2"
 	"net"
 	"net/http"
@@ -200,48 +199,13 @@ func (l *line) close() {
 	l.over.Wait()
 }
 
-// requested is a server that knows each request that it was asked, in order.
-type requested struct {
-	mu  sync.Mutex
-	ids []string
-}
-
 func (h *hosts) serve() (url string, a *requested) {
 	a = &requested{}
 	l := h.listen()
-	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := io.Copy(io.Discard, r.Body); err == nil && r.Method == http.MethodPost {
-			a.mu.Lock()
-			a.ids = append(a.ids, r.Header.Get("X-Request-Id"))
-			a.mu.Unlock()
-		}
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprint(w, `{"choices":[{"message":{"content":"ok"},"finish_reason":"stop"}]}`)
-	})}
+	s := &http.Server{Handler: http.HandlerFunc(a.answer)}
 	go func() { _ = s.Serve(l) }() // until it is closed
 	h.t.Cleanup(func() { _ = s.Close() })
 	return "http://" + l.Addr().String(), a
-}
-
-func (a *requested) all() []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return append([]string(nil), a.ids...)
-}
-
-// once wants each request to have been sent once.
-func once(t *testing.T, ids []string, want int) {
-	t.Helper()
-	seen := map[string]bool{}
-	for _, id := range ids {
-		if seen[id] {
-			t.Errorf("%s was sent twice", id)
-		}
-		seen[id] = true
-	}
-	if len(seen) != want {
-		t.Errorf("%d requests were sent, want %d", len(seen), want)
-	}
 }
 
 // Workers on two machines and a line between them. One that is slow and loses packets changes
@@ -257,16 +221,7 @@ func TestWorkersOnABadLine(t *testing.T) {
 			url, server := h.serve()
 			dir := t.TempDir()
 			const requests = 400
-			write(t, dir, "rate.yaml", fmt.Sprintf(`schemaVersion: "2.0"
-random_seed: 11
-allow_invalid: true
-benchmark:
-  model: demo
-  endpoint: {url: %q, type: chat}
-  datasets: [{name: default, type: synthetic, entries: 16, prompts: {isl: {mean: 32}, osl: {mean: 4}}}]
-  tokenizer: {name: builtin}
-  phases: [{name: profiling, type: poisson, rate: 100, requests: %d}]
-`, url, requests))
+			write(t, dir, "rate.yaml", fmt.Sprintf(badLine, url, requests))
 			if !cut {
 				h.line.delay.Store(int64(50 * time.Millisecond))
 				h.line.loss.Store(10)

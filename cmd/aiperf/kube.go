@@ -17,6 +17,7 @@ import (
 	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/runner/cluster"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -97,6 +98,7 @@ var kubePlaced = []argv.Switch{
 		Doc: `Secret as files, as in {"name": "ca", "mount_path": "/ca"}`,
 	},
 	{Name: "service-account", Arg: "NAME", Doc: "service account of the pods, which never get its token"},
+	{Name: "nats", Arg: "URL", Doc: "NATS server of the cluster that carries the load's words and records (default: the coordinator)"},
 	{Name: "token-secret", Arg: "NAME", Doc: "Secret with the workers' token, key token (default NAME-token)"},
 }
 
@@ -104,7 +106,7 @@ var kubePlaced = []argv.Switch{
 var kubeMeasure = slices.Concat(
 	having(measureFlags, func(f argv.Switch) bool {
 		return !slices.Contains([]string{
-			"resume", "redo", "dry-run", "junit", "workers", "listen", "token-file", "output", "on",
+			"resume", "redo", "dry-run", "junit", "workers", "listen", "nats", "token-file", "output", "on",
 		}, f.Name)
 	}),
 	[]argv.Switch{{Name: "config", Short: "f", Arg: "FILE", Topic: "file", Doc: "experiment file; flags change its values"}},
@@ -178,7 +180,15 @@ func (a *app) kubeLoad(p *argv.Line, more string) (*kube.Load, error) {
 		Namespace: p.Get("namespace"), Image: p.Get("image"), PullPolicy: p.Get("image-pull-policy"),
 		PullSecrets: p.Values["image-pull-secrets"], DataClaim: p.Get("data-claim"), ResultsClaim: p.Get("results-claim"),
 		Queue: p.Get("queue-name"), Priority: p.Get("priority-class"), ServiceAccount: p.Get("service-account"),
-		TokenSecret: p.Get("token-secret"),
+		TokenSecret: p.Get("token-secret"), NATS: p.Get("nats"),
+	}
+	if l.NATS != "" {
+		if err := cluster.NATS(l.NATS); err != nil {
+			return nil, err
+		}
+		if l.TokenSecret == "" {
+			return nil, diag.New("--nats: which Secret has the server's token?", "--token-secret NAME, with the key token")
+		}
 	}
 	if err := errors.Join(
 		numberFlag(p, "total-workers", 10, 1, maxPods, &l.Workers), numberFlag(p, "ttl-seconds", 300, 0, 1<<30, &l.TTL),

@@ -57,7 +57,7 @@ var measureFlags = []argv.Switch{
 		Name: "allow-download", Topic: "file",
 		Doc: "download published data sets, tokenizers and CUE modules that are not on this machine",
 	},
-	workersFlag, onFlag, listenFlag, tokenFileFlag, progressFlag, outputFlag, lenient, strict,
+	workersFlag, onFlag, listenFlag, natsFlag, tokenFileFlag, progressFlag, outputFlag, lenient, strict,
 }
 
 var runCommand = command{

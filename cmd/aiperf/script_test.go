@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, noServer)
 		os.Exit(int(diag.Usage))
 	}
-	testscript.Main(m, map[string]func(){"aiperf": main})
+	testscript.Main(m, map[string]func(){"aiperf": main, "nats-of-others": natsOfOthers})
 }
 
 const noServer = "aiperf: the built-in server is started by scripts only"

@@ -38,33 +38,40 @@ var tokenFileFlag = argv.Switch{
 	Doc: "file with the token that these workers have to know; made if it is missing",
 }
 
+var natsFlag = argv.Switch{
+	Name: "nats", Arg: "URL", Topic: "load",
+	Doc: "wait for the workers at this NATS server, which has JetStream, in place of --listen; --token-file is its token's",
+}
+
 var workerCommand = command{
 	minor: true, name: "worker", usage: "send a part of the load of another aiperf",
 	help: `aiperf worker --join URL joins the program that aiperf run --workers has begun,
 and sends its part of every run. It ends with it.`,
 	flags: []argv.Switch{
 		{Name: "join", Arg: "URL", Doc: "address of the coordinator, as in nats://127.0.0.1:4222"},
+		{Name: "nats", Arg: "URL", Doc: "in place of --join: the NATS server that the coordinator names with --nats"},
 		{Name: "wait", Arg: "SECONDS", Doc: "how long to wait for a coordinator that is not there yet (default 0)"},
 		{Name: "index", Arg: "K", Doc: "which worker it is, from 0 on (default: JOB_COMPLETION_INDEX, else one that is missing)"},
 		{Name: "token-file", Arg: "FILE", Doc: "file with the token that the coordinator wants; - is stdin"},
 	},
 	run: func(a *app, p *argv.Line) error {
-		if !p.Has("join") || !p.Has("token-file") {
-			return diag.New("worker: --join and --token-file are needed",
+		url := p.Get("join")
+		if p.Has("nats") {
+			url = p.Get("nats")
+			if err := cluster.NATS(url); err != nil {
+				return err
+			}
+		}
+		if p.Has("join") == p.Has("nats") || p.Has("join") && !p.Has("token-file") {
+			return diag.New("worker: --join and --token-file are needed, or --nats",
 				"aiperf run FILE --workers 2 starts its workers itself")
 		}
-		in := a.In
-		if name := p.Get("token-file"); name != "-" {
-			f, err := os.Open(name)
-			if err != nil {
-				return diag.New("--token-file: "+err.Error(), "")
+		token := ""
+		if p.Has("token-file") {
+			var err error
+			if token, err = a.tokenIn(p.Get("token-file")); err != nil {
+				return err
 			}
-			defer f.Close()
-			in = f
-		}
-		token, err := io.ReadAll(io.LimitReader(in, 1<<10))
-		if err != nil {
-			return diag.New("--token-file: "+err.Error(), "")
 		}
 		k, err := index(p.Get("index"))
 		if err != nil {
@@ -78,10 +85,28 @@ and sends its part of every run. It ends with it.`,
 			}
 		}
 		return cluster.Join(a.issue, a.hard, cluster.Joining{
-			URL: p.Get("join"), Token: strings.TrimSpace(string(token)), Version: version, K: k,
+			URL: url, NATS: p.Has("nats"), Token: token, Version: version, K: k,
 			Wait: time.Duration(wait * float64(time.Second)),
 		})
 	},
+}
+
+// tokenIn is the token in a file; - is stdin.
+func (a *app) tokenIn(file string) (string, error) {
+	in := a.In
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return "", diag.New("--token-file: "+err.Error(), "")
+		}
+		defer f.Close()
+		in = f
+	}
+	token, err := io.ReadAll(io.LimitReader(in, 1<<10))
+	if err != nil {
+		return "", diag.New("--token-file: "+err.Error(), "")
+	}
+	return strings.TrimSpace(string(token)), nil
 }
 
 // index is which worker this is: what the flag says, else what a Kubernetes job says; -1 for
@@ -104,7 +129,11 @@ func index(said string) (int64, error) {
 // workers starts the processes that --workers asks for and has them send what the plan
 // says. end lets them go.
 func (a *app) workers(p *argv.Line, opt *runner.Options) (end func() error, err error) {
-	if p.Has("listen") != p.Has("token-file") || p.Has("listen") && !p.Has("workers") {
+	elsewhere := p.Has("listen") || p.Has("nats")
+	switch {
+	case p.Has("listen") && p.Has("nats"):
+		return nil, diag.New("--listen and --nats are two ways for workers to join", "leave one out")
+	case p.Has("listen") && !p.Has("token-file"), p.Has("token-file") && !elsewhere, elsewhere && !p.Has("workers"):
 		return nil, diag.New("--workers, --listen and --token-file belong together", "--workers 3 alone starts three here")
 	}
 	if !p.Has("workers") {
@@ -118,14 +147,26 @@ func (a *app) workers(p *argv.Line, opt *runner.Options) (end func() error, err 
 		Workers: n, Version: version,
 		Launch: func(url, token string, k int64) (*cluster.Process, error) { return launch(opt.Exe, url, token, k) },
 	}
-	if p.Has("listen") {
-		o.Listen, o.Launch, opt.Machines = p.Get("listen"), nil, n
-		if o.Token, err = cluster.TokenIn(p.Get("token-file")); err != nil {
+	if elsewhere {
+		o.Launch, opt.Machines = nil, n
+		join, token := "--join", ""
+		if p.Has("token-file") {
+			token = " --token-file " + p.Get("token-file")
+		}
+		if p.Has("nats") {
+			join, o.NATS = "--nats", p.Get("nats")
+			if err = cluster.NATS(o.NATS); err == nil && token != "" {
+				o.Token, err = a.tokenIn(p.Get("token-file"))
+			}
+		} else {
+			o.Listen = p.Get("listen")
+			o.Token, err = cluster.TokenIn(p.Get("token-file"))
+		}
+		if err != nil {
 			return nil, err
 		}
 		o.Missing = func(n int64, address string) {
-			fmt.Fprintf(a.Err, "waiting for %s: aiperf worker --join %s --token-file %s\n", words.Count(n, "worker"),
-				address, p.Get("token-file"))
+			fmt.Fprintf(a.Err, "waiting for %s: aiperf worker %s %s%s\n", words.Count(n, "worker"), join, address, token)
 		}
 	}
 	c, err := cluster.Open(a.issue, o)

@@ -63,6 +63,14 @@ func (c *Coordinator) say() error {
 	if err != nil {
 		return err
 	}
+	c.bus.back(func() { // its last word may be lost, and workers that lose their connection join once more
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.echoed = true
+		for k := range c.seats {
+			c.seats[k].closed = true
+		}
+	})
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan struct{})
 	c.still = func() { cancel(); <-over; _ = closed.Unsubscribe() }
@@ -151,6 +159,9 @@ func (c *Coordinator) silent() error {
 			return lost(k, p.Err.Error())
 		}
 		return lost(k, "it ended")
+	}
+	if err := c.bus.gone(); err != nil {
+		return err
 	}
 	bound := missedBefore
 	if c.now != nil {

@@ -11,12 +11,14 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	neturl "net/url"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -28,13 +30,17 @@ import (
 
 // bus is the way from the coordinator to its workers.
 type bus struct {
-	server  *server.Server
+	server  *server.Server // nil for one that somebody else runs
 	conn    *nats.Conn
 	js      jetstream.JetStream
 	dir     string // what is not acknowledged yet lies here
 	token   string
 	url     string // where workers of this machine reach it
 	address string // and those of others
+
+	// of a server that somebody else runs
+	away  *atomic.Int64 // since when there is no connection to it, in ns of 1970; 0 while there is one
+	again *atomic.Bool  // there was none for a while
 }
 
 // split is an address with a port.
@@ -121,14 +127,7 @@ const maxPayload = 8 << 20
 // connect joins the server at url. lost is called when the connection has broken for good,
 // and when the server did not take what was published.
 func connect(url, token string, lost func()) (*nats.Conn, jetstream.JetStream, error) {
-	options := []nats.Option{
-		nats.Token(token), nats.Name("aiperf"), nats.NoReconnect(),
-		nats.ClosedHandler(func(*nats.Conn) {
-			if lost != nil {
-				lost()
-			}
-		}),
-	}
+	options := []nats.Option{nats.Token(token), nats.Name("aiperf"), nats.NoReconnect()}
 	// elsewhere the token goes to who knows it alone
 	if u, err := neturl.Parse(url); err != nil || !private(u.Hostname()) || u.Scheme == "tls" {
 		pinned, err := clientTLS(token)
@@ -137,23 +136,41 @@ func connect(url, token string, lost func()) (*nats.Conn, jetstream.JetStream, e
 		}
 		options = append(options, nats.Secure(pinned))
 	}
-	conn, err := nats.Connect(url, options...)
+	conn, js, err := join(url, lost, options)
 	if err != nil {
-		return nil, nil, fmt.Errorf("cannot reach the coordinator at %s: %w", url, err)
+		err = fmt.Errorf("cannot reach the coordinator at %s: %w", url, err)
+	}
+	return conn, js, err
+}
+
+// join joins a server, and is told of what connect is.
+func join(url string, lost func(), options []nats.Option) (*nats.Conn, jetstream.JetStream, error) {
+	over := func() {
+		if lost != nil {
+			lost()
+		}
+	}
+	conn, err := nats.Connect(url, append(options, nats.ClosedHandler(func(*nats.Conn) { over() }))...)
+	if err != nil {
+		return nil, nil, err
 	}
 	js, err := jetstream.New(conn, jetstream.WithPublishAsyncErrHandler(
-		func(jetstream.JetStream, *nats.Msg, error) { // what was to be kept is not
-			if lost != nil {
-				lost()
-			}
-		}))
+		func(jetstream.JetStream, *nats.Msg, error) { over() })) // what was to be kept is not
 	return conn, js, err
 }
 
 // close ends the server and removes what it kept.
-func (b *bus) close() error {
+func (b *bus) close() (err error) {
+	if b.server == nil && b.conn.IsConnected() {
+		ctx, cancel := context.WithTimeout(context.Background(), starting)
+		defer cancel()
+		err = b.clear(ctx)
+	}
 	if b.conn != nil {
 		b.conn.Close()
+	}
+	if b.server == nil {
+		return err
 	}
 	b.server.Shutdown()
 	b.server.WaitForShutdown()

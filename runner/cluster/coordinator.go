@@ -23,7 +23,8 @@ type Options struct {
 	Workers int
 	Version string // of this program: workers are of the same
 	Listen  string // host and port for workers of other machines; "" for those that Launch starts
-	Token   string // that they have to know; "" for a new one
+	NATS    string // address of a NATS server for these workers, in place of one of the coordinator's own
+	Token   string // that they have to know; "" for a new one, or for a NATS server that wants none
 	// Missing, where workers join by themselves, is told how many have not, and where they can.
 	Missing func(n int64, address string)
 	// Launch starts worker k, which joins at url with a token. What it returns is closed
@@ -67,7 +68,11 @@ const (
 
 // Open starts the workers, and waits until all have joined.
 func Open(ctx context.Context, o Options) (*Coordinator, error) {
-	b, err := openBus(o.Listen, o.Token)
+	open := func() (*bus, error) { return openBus(o.Listen, o.Token) }
+	if o.NATS != "" {
+		open = func() (*bus, error) { return openExternal(ctx, o.NATS, o.Token) }
+	}
+	b, err := open()
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +99,14 @@ func newCoordinator(o *Options, b *bus) *Coordinator {
 // fill starts the workers that are not there, at first and after one was lost, and waits
 // until all have joined.
 func (c *Coordinator) fill(ctx context.Context) error {
+	for k := range c.o.Workers {
+		c.mu.Lock()
+		gone := c.seats[k].Orders != "" && c.seats[k].closed
+		c.mu.Unlock()
+		if gone {
+			c.leave(int64(k))
+		}
+	}
 	for k, p := range c.processes {
 		if p != nil && !p.over() {
 			continue
@@ -164,11 +177,7 @@ func (p *Process) over() bool {
 
 // listen answers what workers ask.
 func (c *Coordinator) listen(ctx context.Context) error {
-	_, err := c.bus.js.CreateStream(ctx, jetstream.StreamConfig{
-		Name: streamName, Subjects: []string{"aiperf.records.*"}, Retention: jetstream.WorkQueuePolicy,
-		Storage: jetstream.FileStorage, MaxMsgSize: maxPayload,
-	})
-	if err != nil {
+	if err := c.stream(ctx); err != nil {
 		return err
 	}
 	_, join := hear(c.bus.conn, subjectJoin, c.join)
@@ -206,6 +215,24 @@ func (c *Coordinator) listen(ctx context.Context) error {
 	pulse := c.say()
 	// a worker that asks at once is heard
 	return errors.Join(join, blocks, beats, times, phases, ends, pulse, c.bus.conn.FlushTimeout(starting))
+}
+
+// stream keeps records until they are taken.
+func (c *Coordinator) stream(ctx context.Context) error {
+	_, err := c.bus.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name: streamName, Subjects: []string{"aiperf.records.*"}, Retention: jetstream.WorkQueuePolicy,
+		Storage: jetstream.FileStorage, MaxMsgSize: maxPayload,
+	})
+	return err
+}
+
+// renew makes what a server may have lost when it was started again.
+func (c *Coordinator) renew(ctx context.Context) error {
+	if !c.bus.restarted() {
+		return nil
+	}
+	c.files = newLender(c.bus.js)
+	return c.stream(ctx)
 }
 
 // join gives a worker its number.

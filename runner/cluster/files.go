@@ -23,7 +23,7 @@ import (
 )
 
 // storeName is the store of the files that runs read, by the SHA-256 of what they hold.
-const storeName = "files"
+const storeName = "aiperf-files"
 
 // sentFile is a file as it lies at the coordinator.
 type sentFile struct {
@@ -59,7 +59,7 @@ func (l *lender) lend(ctx context.Context, spec *onerun.Spec) (named onerun.Spec
 		return named, "", err
 	}
 	if l.store == nil {
-		l.store, err = l.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: storeName})
+		l.store, err = l.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: storeName})
 		if err != nil {
 			return named, "", err
 		}

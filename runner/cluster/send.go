@@ -28,7 +28,7 @@ func (c *Coordinator) Send(
 	if err := run.deal(open); err != nil {
 		return onerun.Sent{}, err
 	}
-	if err := errors.Join(c.fill(issue), c.fenced(issue)); err != nil {
+	if err := errors.Join(c.fill(issue), c.fenced(issue), c.renew(issue)); err != nil {
 		return onerun.Sent{}, err
 	}
 	if err := c.prepare(issue, open); err != nil {

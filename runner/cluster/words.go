@@ -23,7 +23,7 @@ const (
 	subjectBlocks = "aiperf.blocks" // atPhase → mode.Block, or none
 	subjectBeat   = "aiperf.beat"   // beat
 	subjectDone   = "aiperf.done"   // done → empty
-	streamName    = "records"
+	streamName    = "aiperf-records"
 	subjectStop   = "aiperf.stop"       // stop, to all
 	subjectRecord = "aiperf.records.%d" // batch, kept until it is acknowledged
 )

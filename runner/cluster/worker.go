@@ -27,6 +27,7 @@ import (
 // Joining is what a worker is told.
 type Joining struct {
 	URL, Token string        // of the coordinator
+	NATS       bool          // URL is that of a NATS server, which the coordinator uses
 	Version    string        // of this program
 	K          int64         // which worker it is; any that is missing below 0
 	Wait       time.Duration // for a coordinator that is not there yet
@@ -41,7 +42,7 @@ type Joining struct {
 // without a coordinator, and nothing else: a run is ended by those who began it.
 func Join(issue, ctx context.Context, j Joining) error {
 	var keep *keeper
-	if j.Wait > 0 {
+	if j.Wait > 0 && !j.NATS { // whose server may go while the coordinator lives
 		keep = &keeper{}
 		defer keep.drop()
 	}
@@ -94,7 +95,11 @@ func (j *Joining) join(issue, ctx context.Context, keep *keeper) error {
 		loader: onerun.NewLoader(), quit: cancel, inbox: nats.NewInbox(), driver: j.driver, keep: keep,
 		cut: make(chan struct{}), began: time.Now(),
 	}
-	conn, js, err := connect(j.URL, j.Token, func() { w.lose(issue, ctx, j) })
+	reach := connect
+	if j.NATS {
+		reach = dialOnce
+	}
+	conn, js, err := reach(j.URL, j.Token, func() { w.lose(issue, ctx, j) })
 	if err != nil {
 		return err
 	}
@@ -148,7 +153,7 @@ func (j *Joining) join(issue, ctx context.Context, keep *keeper) error {
 // has a name, or a way leads to it.
 func notThere(err error) bool {
 	return notAnswering(err) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, nats.ErrNoServers) ||
-		errors.Is(err, nats.ErrConnectionClosed)
+		errors.Is(err, nats.ErrConnectionClosed) || errors.Is(err, nats.ErrNoResponders)
 }
 
 // knocking is how long a worker waits before it tries a coordinator again.
@@ -175,7 +180,7 @@ type worker struct {
 	run  atomic.Int64 // the number of the run under way
 	open *onerun.Opened
 	away time.Duration // that a word takes from the coordinator
-	key  string // of what is open
+	key  string        // of what is open
 
 	mu    sync.Mutex
 	stops [2]func() // issue and hard of the run under way

@@ -50,6 +50,7 @@ type Load struct {
 	SecretMounts        []SecretMount
 	ServiceAccount      string
 	TokenSecret         string // which holds the token; "" for NAME-token
+	NATS                string // address of the server that all of it joins; "": the coordinator is one
 }
 
 // Size is what a container asks for, and may have at most.
@@ -281,8 +282,12 @@ func (l *Load) coordinator() *job {
 	j := l.job(coordinatorName)
 	never := 0
 	j.Spec.BackoffLimit = &never // what was sent is not sent twice: somebody has to decide that
-	args := append(slices.Clone(l.Command), "--workers", strconv.Itoa(l.Workers),
-		"--listen", "0.0.0.0:"+strconv.Itoa(Port), "--token-file", tokenDir+"/"+tokenKey,
+	way := []string{"--listen", "0.0.0.0:" + strconv.Itoa(Port)}
+	if l.NATS != "" {
+		way = []string{"--nats", l.NATS}
+	}
+	args := append(slices.Clone(l.Command), "--workers", strconv.Itoa(l.Workers), way[0], way[1],
+		"--token-file", tokenDir+"/"+tokenKey,
 		"--artifact-dir", ResultsDir+"/"+l.Name)
 	c := l.container(coordinatorName, l.CoordinatorSize, args)
 	for _, name := range slices.Sorted(maps.Keys(l.EnvFromSecrets)) {
@@ -331,8 +336,12 @@ func (l *Load) workers() *job {
 	j.Spec.PodFailurePolicy = &podFailurePolicy{[]failureRule{
 		{Action: "Ignore", OnPodConditions: []onPodCondition{{"DisruptionTarget", "True"}}}, // the node's doing
 	}}
+	way := []string{"--join", fmt.Sprintf("tls://%s:%d", l.Name, Port)}
+	if l.NATS != "" {
+		way = []string{"--nats", l.NATS}
+	}
 	j.Spec.Template.Spec.Containers = []container{l.container(workerName, l.WorkerSize, []string{
-		"worker", "--join", fmt.Sprintf("tls://%s:%d", l.Name, Port), "--token-file", tokenDir + "/" + tokenKey,
+		"worker", way[0], way[1], "--token-file", tokenDir + "/" + tokenKey,
 		"--wait", strconv.Itoa(patienceOfWorkers),
 	})}
 	return j

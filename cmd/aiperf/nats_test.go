@@ -1,0 +1,25 @@
+package main
+
+import (
+	"os"
+	"strconv"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// natsOfOthers is a NATS server as a process of its own: PORT FOLDER TOKEN.
+func natsOfOthers() {
+	port, err := strconv.Atoi(os.Args[1])
+	if err != nil {
+		panic(err)
+	}
+	s, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: os.Args[2], Authorization: os.Args[3],
+		MaxPayload: 8 << 20, NoLog: true,
+	})
+	if err != nil {
+		panic(err)
+	}
+	s.Start()
+	s.WaitForShutdown()
+}

@@ -1,0 +1,103 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"aiperf.dev/aiperf/internal/diag"
+)
+
+// A NATS server that stands still for a while costs nothing: coordinator and workers wait for its
+// words, and send what is due meanwhile. One that is killed and started again costs the run that was
+// under way. Either way each request of what counts was sent once.
+func TestNATSOfOthers(t *testing.T) {
+	t.Parallel()
+	for name, kill := range map[string]bool{"stands still": false, "is killed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := &requested{}
+			s := httptest.NewServer(http.HandlerFunc(server.answer))
+			defer s.Close()
+			dir := t.TempDir()
+			const requests = 400
+			write(t, dir, "token", "token-of-the-nats-server\n")
+			write(t, dir, "rate.yaml", fmt.Sprintf(badLine, s.URL, requests))
+			port := freePort(t)
+			nats := otherNATS(t, dir, port)
+			url := "nats://127.0.0.1:" + port
+			to := []string{"--nats", url, "--token-file", "token"}
+			p := aiperf(t, dir, append([]string{"run", "rate.yaml", "--artifact-dir", "out", "--workers", "2"}, to...)...)
+			if !p.until("workers to be asked for", func() bool {
+				return strings.Contains(p.err.String(), "waiting for 2 workers: aiperf worker --nats "+url+" --token-file token\n")
+			}) {
+				t.Fatalf("it ended\n%s", &p.err)
+			}
+			worker := append([]string{"worker", "--wait", "100"}, to...)
+			one, two := aiperf(t, dir, worker...), aiperf(t, dir, worker...)
+			p.until("requests", func() bool { return len(server.all()) >= 50 })
+			if kill {
+				_ = nats.cmd.Process.Kill()
+				<-nats.ended
+				otherNATS(t, dir, port)
+			} else {
+				nats.signal(syscall.SIGSTOP)
+				<-time.After(3 * time.Second) // longer than a worker may be silent
+				nats.signal(syscall.SIGCONT)
+			}
+			p.wants(diag.OK)
+			one.wants(diag.OK)
+			two.wants(diag.OK)
+			if n := lines(filepath.Join(dir, "out", "requests.csv")); n != requests+1 {
+				t.Errorf("%d lines of requests, want a head and %d", n, requests)
+			}
+			all := server.all()
+			once(t, all[max(0, len(all)-requests):], requests)
+			if again := strings.Contains(p.err.String(), "the run is sent again"); again != kill || !kill && len(all) != requests {
+				t.Errorf("sent again: %t; %d requests\n%s", again, len(all), &p.err)
+			}
+		})
+	}
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
+
+// otherNATS is a NATS server that takes connections. One that was killed is started again with
+// the same port and folder.
+func otherNATS(t *testing.T, dir, port string) *process {
+	t.Helper()
+	p := &process{
+		t: t, cmd: exec.Command("nats-of-others", port, filepath.Join(dir, "nats"), "token-of-the-nats-server"),
+		ended: make(chan struct{}),
+	}
+	p.cmd.Stdout, p.cmd.Stderr, p.cmd.SysProcAttr = &p.out, &p.err, ownGroup()
+	p.run()
+	if !p.until("the NATS server", func() bool {
+		c, err := net.Dial("tcp", "127.0.0.1:"+port)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	}) {
+		t.Fatalf("the NATS server ended: %s", &p.err)
+	}
+	return p
+}
