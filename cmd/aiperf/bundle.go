@@ -18,7 +18,7 @@ import (
 const passphraseVariable = "AIPERF_KEY_PASSPHRASE"
 
 var bundleCommand = command{
-	name: "bundle", usage: "seal a result in one file that others can verify", minor: true,
+	name: "bundle", usage: "seal a result in one file that others can verify and rerun", minor: true,
 	words: resultDirs,
 	help: `aiperf bundle DIR -o FILE seals a finished result directory: tables, records,
 receipts, verdict and experiment, without host names, pod and GPU identifiers
@@ -27,6 +27,7 @@ and absolute paths. What was replaced is listed on the screen and in the bundle.
   aiperf bundle results/latest -o result.aiperf
   aiperf bundle results/latest -o result.aiperf --key ~/.ssh/id_ed25519
   aiperf verify result.aiperf --recompute --key id_ed25519.pub
+  aiperf rerun result.aiperf -u http://localhost:8000
 
 The same directory gives the same bytes. A key is one of ssh (ed25519) or of
 cosign (ECDSA P-256); nothing is looked up in the network. An INVALID result is

@@ -31,6 +31,7 @@ func catalogue() []command {
 		importCommand,
 		bundleCommand,
 		verifyCommand,
+		rerunCommand,
 		listCommand,
 		chatCommand,
 		captureCommand,

@@ -1,12 +1,20 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/seal"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/schema"
+	aiperfiles "aiperf.dev/aiperf/sinks/aiperf"
 	"aiperf.dev/aiperf/sinks/bundle"
+	"aiperf.dev/aiperf/sweep/decide"
 )
 
 var verifyCommand = command{
@@ -51,6 +59,7 @@ is wrong; 4: all holds, and the result itself is INVALID.`,
 		found := []bundle.Finding{o.Files(), o.Signature(key), o.Stated()}
 		if p.Has("recompute") {
 			found = append(found, o.Figures())
+			found = append(found, a.madeAgain(o.Dir)...)
 		} else {
 			found = append(found, bundle.Finding{
 				What: "figures", State: bundle.Open, Said: "not computed again (--recompute)",
@@ -67,6 +76,60 @@ is wrong; 4: all holds, and the result itself is INVALID.`,
 		}
 		return nil
 	},
+}
+
+// madeAgain computes what a directory states over several runs again, and judges again.
+func (a *app) madeAgain(dir string) []bundle.Finding {
+	figures, word := bundle.Finding{What: "cells", State: bundle.Open}, bundle.Finding{What: "verdict", State: bundle.Open}
+	plan, _, err := runner.Restore(dir, func(map[string]any) error { return nil }, a.loadQuietly)
+	var again *runner.Again
+	if err == nil {
+		again, err = runner.MakeAgain(dir, plan)
+	}
+	if errors.Is(err, runner.ErrNoRecords) && !hasAIPerfs(dir) {
+		figures.State, figures.Said = bundle.Wrong, "there are no records: nothing can be computed again"
+		word.Said = "cannot be judged again without records"
+		return []bundle.Finding{figures, word}
+	}
+	if err != nil {
+		why := strings.ReplaceAll(diag.Line(err), dir+string(filepath.Separator), "")
+		figures.Said, word.Said = "cannot be made again: "+why, "cannot be judged again: "+why
+		return []bundle.Finding{figures, word}
+	}
+	figures.State, figures.Said = bundle.Holds, fmt.Sprintf("%s of runs and cells made again from the records",
+		words.Count(again.Figures, "figure"))
+	if again.Told > 0 {
+		figures.Said += fmt.Sprintf("; %s that servers and plug-ins told are in no record", words.Count(again.Told, "figure"))
+	}
+	if len(again.Bad) > 0 {
+		figures.State, figures.Said, figures.More = bundle.Wrong, "do not follow from the records", clipped(again.Bad)
+	}
+	word.State, word.Said = bundle.Holds, fmt.Sprintf("%s; made again of the records: %s; as the client reported: %s",
+		again.Verdict, words.And(again.Judged), words.And(again.Reported))
+	if len(again.Unjudged) > 0 {
+		word.State, word.Said, word.More = bundle.Wrong, "does not follow from the evidence", clipped(again.Unjudged)
+	}
+	return []bundle.Finding{figures, word}
+}
+
+// hasAIPerfs reports whether AIPerf's files keep the records of a directory.
+func hasAIPerfs(dir string) bool {
+	found, err := aiperfiles.RecheckDirs(dir)
+	return err == nil && len(found) > 0
+}
+
+// loadQuietly reads an experiment that was read before, without a word.
+func (a *app) loadQuietly(file string) (*schema.Document, error) {
+	return schema.Load(schema.Source{File: file, Command: "run", Tags: decide.Names(), RunTags: runTags()})
+}
+
+// clipped are the first lines of many.
+func clipped(lines []string) []string {
+	const most = 5
+	if n := len(lines) - most; n > 0 {
+		return append(lines[:most:most], fmt.Sprintf("and %d more", n))
+	}
+	return lines
 }
 
 // printVerified prints a line for each thing that was looked at, the answer first.

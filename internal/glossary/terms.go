@@ -56,6 +56,12 @@ var terms = []term{
 		"What a search finds: the highest load that keeps the limits (holds) and the lowest one above it that does not (fails). The limit of the server lies between the two. Each end seen twice: two runs of either load said the same.",
 		[]string{"gate"},
 	},
+	{
+		"bundle",
+		[]string{"sealed", "signature", "redacted"},
+		"A result in one file that others can verify and rerun: tables, records, receipts, verdict and experiment, with host names, pods, GPUs and paths redacted, stated in one text that may be signed.",
+		nil,
+	},
 	{"candidate", []string{"baseline"}, "The system that is compared with the baseline.", nil},
 	{
 		"cell",
@@ -265,6 +271,12 @@ var terms = []term{
 		"primary metric",
 		[]string{"primary", "primary metrics"},
 		"A metric that decides a comparison: by default throughput (of a closed loop), TTFT, ITL and the share of good requests. All others are only shown; --metric names others.", nil,
+	},
+	{
+		"reproduced",
+		[]string{"not reproduced", "rerun"},
+		"What a rerun of a sealed plan says: reproduced when every deciding figure equals the sealed one within its margin, not reproduced when one lies beyond its margin for certain.",
+		nil,
 	},
 	{
 		"scheduling delay",

@@ -171,9 +171,9 @@ func (o *Opened) Figures() Finding {
 	}
 	switch {
 	case err != nil:
-		f.State, f.Said = Wrong, "they cannot be computed again: "+strings.ReplaceAll(err.Error(), o.Dir, "")
+		f.State, f.Said = Wrong, "cannot be computed again: "+strings.ReplaceAll(err.Error(), o.Dir, "")
 	case len(bad) > 0:
-		f.State, f.Said, f.More = Wrong, "they do not follow from the records", bad
+		f.State, f.Said, f.More = Wrong, "do not follow from the records", bad[:min(len(bad), 5)]
 	default:
 		f.Said = said
 	}

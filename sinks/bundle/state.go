@@ -139,3 +139,18 @@ func stateInputs(p *seal.Predicate, dir string) error {
 func among(names ...string) func(string) bool {
 	return func(column string) bool { return slices.Contains(names, column) }
 }
+
+// Data are the digests of what the runs of a directory sent, by run.
+func Data(dir string) map[string]string {
+	var p seal.Predicate
+	out := map[string]string{}
+	if stateInputs(&p, dir) != nil {
+		return out
+	}
+	for _, in := range p.Inputs {
+		if in.What == "data" {
+			out[in.Name] = in.SHA256
+		}
+	}
+	return out
+}
