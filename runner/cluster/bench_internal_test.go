@@ -24,7 +24,7 @@ func BenchmarkRecords(b *testing.B) {
 	})
 	b.Run("coordinator", func(b *testing.B) {
 		sent, n := encode(batch{Records: all}), int64(0)
-		m := newMerger(1, func(*record.Record) {})
+		m := newMerger(1, func(*record.Record, []byte) {})
 		for b.Loop() {
 			var in batch
 			if err := decode(sent, &in); err != nil {

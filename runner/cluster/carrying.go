@@ -312,7 +312,7 @@ func (r *carrying) take(m jetstream.Msg, to *merger) error {
 	if err := decode(m.Data(), &b); err != nil {
 		return fmt.Errorf("records of a worker: %w", err)
 	}
-	if b.Run == r.number {
+	if b.Run == r.number && (b.Beside == nil || len(b.Beside) == len(b.Records)) {
 		to.add(&b)
 	}
 	if err := m.Ack(); err != nil {

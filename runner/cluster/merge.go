@@ -12,7 +12,7 @@ import (
 // merger brings the records of all workers into the order of completion. Each worker's
 // are in that order, so a record may go when every other worker has told of a later one.
 type merger struct {
-	to    func(*record.Record)
+	to    func(r *record.Record, beside []byte)
 	parts []part
 }
 
@@ -21,6 +21,7 @@ type part struct {
 	next    int64 // number of the batch that is waited for
 	early   map[int64]*batch
 	records []record.Record
+	beside  [][]byte     // each of them
 	upTo    int64        // end of the last one
 	taken   int64        // how many came
 	left    loadgen.Left // what they say, if this worker is lost; nil where nobody asks
@@ -30,7 +31,7 @@ type part struct {
 // answers take long does: then the order is that in which they came.
 const mostHeld = 1 << 16
 
-func newMerger(n int64, to func(*record.Record)) *merger {
+func newMerger(n int64, to func(*record.Record, []byte)) *merger {
 	m := &merger{to: to, parts: make([]part, n)}
 	for i := range m.parts {
 		m.parts[i] = part{early: map[int64]*batch{}, upTo: math.MinInt64}
@@ -55,6 +56,10 @@ func (m *merger) add(b *batch) {
 			p.upTo = max(p.upTo, q.Records[i].End)
 		}
 		p.records, p.taken = append(p.records, q.Records...), p.taken+int64(len(q.Records))
+		if q.Beside == nil {
+			q.Beside = make([][]byte, len(q.Records))
+		}
+		p.beside = append(p.beside, q.Beside...)
 		if p.left != nil {
 			for i := range q.Records {
 				p.left.Add(&q.Records[i])
@@ -92,8 +97,8 @@ func (m *merger) emit(all bool) {
 		if !all && held <= mostHeld && p.records[0].End > safe {
 			return
 		}
-		m.to(&p.records[0])
-		p.records = p.records[1:]
+		m.to(&p.records[0], p.beside[0])
+		p.records, p.beside = p.records[1:], p.beside[1:]
 		held--
 	}
 }

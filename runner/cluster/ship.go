@@ -7,6 +7,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/record"
 )
 
@@ -14,6 +15,7 @@ import (
 const (
 	batchRecords = 256
 	batchChunks  = 50_000
+	batchBeside  = 1 << 20 // bytes
 	batchEvery   = 250 * time.Millisecond
 )
 
@@ -22,6 +24,9 @@ type shipper struct {
 	w       *worker
 	run     int
 	batch   []record.Record
+	beside  [][]byte // each of them, where something is kept beside one
+	next    []byte   // the next one
+	bytes   int
 	records int64 // that came
 	chunks  int
 	since   time.Time
@@ -35,14 +40,32 @@ func (s *shipper) add(r *record.Record) {
 	}
 	s.records++
 	s.batch, s.chunks = append(s.batch, *r), s.chunks+len(r.Chunks)
-	if len(s.batch) >= batchRecords || s.chunks >= batchChunks || time.Since(s.since) > batchEvery {
+	if s.next != nil && s.beside == nil {
+		s.beside = make([][]byte, len(s.batch)-1, batchRecords)
+	}
+	if s.beside != nil {
+		s.beside, s.bytes, s.next = append(s.beside, s.next), s.bytes+len(s.next), nil
+	}
+	full := len(s.batch) >= batchRecords || s.chunks >= batchChunks || s.bytes >= batchBeside
+	if full || time.Since(s.since) > batchEvery {
 		s.publish()
 	}
 }
 
+// keep is what is kept beside the next record.
+func (s *shipper) keep(packed []byte) {
+	if s.next = packed; len(packed) > mostBeside && s.err == nil {
+		s.err = diag.New(fmt.Sprintf("the exchange of one request takes %d MB, and workers tell of at most %d MB", len(packed)>>20,
+			mostBeside>>20), "leave --workers or --export-level raw out")
+	}
+}
+
+// mostBeside leaves room for the record in a message.
+const mostBeside = maxPayload - 1<<20
+
 func (s *shipper) publish() {
-	b := encode(batch{s.w.me.K, s.sent, s.run, s.batch})
-	s.batch, s.chunks = s.batch[:0], 0
+	b := encode(batch{s.w.me.K, s.sent, s.run, s.batch, s.beside})
+	s.batch, s.chunks, s.beside, s.bytes = s.batch[:0], 0, nil, 0
 	s.w.keep.add(b)
 	s.ship(b)
 }

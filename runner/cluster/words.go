@@ -130,6 +130,7 @@ type batch struct {
 	K, N    int64 // whose, and the how many-th of the run
 	Run     int
 	Records []record.Record
+	Beside  [][]byte // what is kept beside each of them; nil where nothing is
 }
 
 func encode(v any) []byte {

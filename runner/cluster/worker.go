@@ -299,7 +299,7 @@ func (w *worker) obey(ctx context.Context, m *nats.Msg, o *order) {
 		d = w.hand(o.Run)
 	} else {
 		w.keep.begin(kept{w.key, w.me.K, o.T0})
-		d = w.drive(ctx, o.Run)
+		d = w.drive(ctx, o)
 	}
 	if _, err := w.conn.Request(subjectDone, encode(d), time.Minute); err != nil {
 		w.quit()
@@ -319,7 +319,8 @@ func (w *worker) prepare(ctx context.Context, o *order) (_ *onerun.Opened, err e
 }
 
 // drive sends the part of a run.
-func (w *worker) drive(ctx context.Context, run int) done {
+func (w *worker) drive(ctx context.Context, o *order) done {
+	run := o.Run
 	issue, stopIssue := context.WithCancel(ctx)
 	hard, stopHard := context.WithCancel(ctx)
 	defer stopIssue()
@@ -357,7 +358,7 @@ func (w *worker) drive(ctx context.Context, run int) done {
 	res, err := w.driver.Drive(issue, hard, w.open, &onerun.Session{
 		Dir: dir, Live: func(x loadgen.Snapshot) { w.mu.Lock(); w.live = x; w.mu.Unlock() },
 		Worker: &onerun.Worker{
-			Clock: clock, Record: ship.add,
+			Clock: clock, T0: time.Unix(0, o.T0), Record: ship.add, Keep: ship.keep,
 			Starts: func(phase int, free int64) (int64, int64) {
 				at, first := w.starts(hard, run, phase, free)
 				if at != record.None {

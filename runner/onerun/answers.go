@@ -92,9 +92,9 @@ func startAnswers(_ context.Context, w *Watched) (Observer, error) {
 
 // answered is an answer as the file has it, and what is still to be said of it.
 type answered struct {
-	row    sinks.Answer
-	judged *grade.Judgement
-	truth  string
+	Row    sinks.Answer
+	Judged *grade.Judgement // complete when the answer is kept; nil of what is no answer
+	Truth  string
 }
 
 // Render is the answer, nil for what is no answer to a question.
@@ -103,7 +103,7 @@ func (a *answers) Render(rec *record.Record, _ *transport.Exchange, said loadgen
 		return nil
 	}
 	k := said.Asked
-	return &answered{judged: said.Judged, truth: k.Truth, row: sinks.Answer{
+	return &answered{Judged: said.Judged, Truth: k.Truth, Row: sinks.Answer{
 		At: rec.End, SessionID: rec.SessionID, SessionNum: rec.SessionNum, ConversationID: rec.ConversationID,
 		RequestID: rec.XRequestID, Phase: rec.Phase, Item: k.Item, Task: k.Task, Grader: k.Grader,
 		Status: string(rec.Status), FinishReason: rec.FinishReason,
@@ -111,10 +111,13 @@ func (a *answers) Render(rec *record.Record, _ *transport.Exchange, said loadgen
 	}}
 }
 
+// Blank is no answer.
+func (*answers) Blank() any { return &answered{} }
+
 // Keep writes it.
 func (a *answers) Keep(rec *record.Record, rendered any) {
-	if one, ok := rendered.(*answered); ok && one != nil {
-		row, j := &one.row, one.judged
+	if one, ok := rendered.(*answered); ok && one.Judged != nil {
+		row, j := &one.Row, one.Judged
 		row.Outcome, row.Why = string(rec.Answer), rec.AnswerWhy
 		row.Passed, row.Unparsed, row.Confidence = j.Passed(), j.Unparsed, j.Confidence
 		row.Expected, row.Actual, row.Explanation = j.Expected, j.Actual, j.Explanation
@@ -133,9 +136,9 @@ func (a *answers) remember(rec *record.Record, one *answered) {
 		return
 	}
 	q := grade.Asked{
-		Item: one.row.Item, Task: one.row.Task, Grader: one.row.Grader, Truth: one.truth, Start: rec.Sent, End: rec.End,
+		Item: one.Row.Item, Task: one.Row.Task, Grader: one.Row.Grader, Truth: one.Truth, Start: rec.Sent, End: rec.End,
 	}
-	text := judgedText(one.row.Output, one.row.Reasoning)
+	text := judgedText(one.Row.Output, one.Row.Reasoning)
 	if rec.Answer == record.Wrong && a.wrong < mostWrong && len(text) <= mostText {
 		q.Wrong, q.Text = true, text
 		a.wrong++

@@ -23,10 +23,13 @@ func startDetails(_ context.Context, w *Watched) (Observer, error) {
 		Raw: a.Raw, Outputs: a.Outputs, Trace: a.Trace && len(a.Records) > 0,
 		Hide: w.Session.Hide,
 	}
-	if !want.Any() || w.Client == nil {
+	if !want.Any() || w.Client == nil && !w.Over {
 		return nil, nil //nolint:nilnil // nothing is wanted
 	}
 	info := &aiperf.RunInfo{T0: w.Clock.Wall(0)}
+	if s := w.Session.Worker; s != nil {
+		info.T0 = s.T0
+	}
 	for _, p := range w.Run.Benchmark.Phases {
 		info.Phases = append(info.Phases, aiperf.PhaseName{Name: p.Name, Warmup: p.Kind == "warmup"})
 	}
@@ -44,6 +47,9 @@ func (d *details) Render(rec *record.Record, x *transport.Exchange, said loadgen
 
 // Keep writes it.
 func (d *details) Keep(rec *record.Record, rendered any) { d.sinks.Keep(rec, rendered) }
+
+// Blank is what Render gives.
+func (d *details) Blank() any { return d.sinks.Blank() }
 
 // Stop completes the files.
 func (d *details) Stop(_ context.Context, out *Result) error {

@@ -118,7 +118,11 @@ func (run *Opened) job(clock record.Clock, out *Result, seen *observers, s *Sess
 	if w := s.Worker; w != nil {
 		job.Starts, job.Blocks = w.Starts, w.Blocks
 	}
-	seen.attach(&job)
+	var elsewhere func([]byte)
+	if s.Worker != nil {
+		elsewhere = s.Worker.Keep
+	}
+	seen.attach(&job, elsewhere)
 	return job
 }
 

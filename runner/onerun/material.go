@@ -110,6 +110,11 @@ func (s *Spec) Placed(at func(name string) (string, error)) (spec Spec, err erro
 	for i := range b.Datasets {
 		names = append(names, filesOf(&b.Datasets[i])...)
 	}
+	if b.Accuracy != nil {
+		own := *b.Accuracy
+		b.Accuracy = &own
+		names = append(names, &own.Path)
+	}
 	for _, name := range names {
 		if *name == "" {
 			continue

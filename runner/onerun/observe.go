@@ -31,10 +31,13 @@ type Observer interface {
 type recorder interface{ Record(*record.Record) }
 
 // exchanger is shown every exchange before its buffers go back: Render, by several
-// goroutines at once, makes of it what Keep is given with the record.
+// goroutines at once, makes of it what Keep is given with the record. Where several processes
+// send, each of them renders, and who holds the parts together keeps: gob carries what lies in
+// between, and Blank is an empty one.
 type exchanger interface {
 	Render(*record.Record, *transport.Exchange, loadgen.Said) any
 	Keep(*record.Record, any)
+	Blank() any
 }
 
 // borderer is called between two phases, when nothing is sent: the next one waits for it.
@@ -50,6 +53,8 @@ type Watched struct {
 	Clock     record.Clock
 	Transport transport.Config  // how targets are spoken to
 	Client    *transport.Client // nil in simulated time: there is no network to ask, and no machine to watch
+
+	Over bool // the run was sent before, and is only taken: there is nothing to be seen of it any more
 
 	samples *samples // where collectors write; nil in simulated time
 }
@@ -91,8 +96,8 @@ func catalogue() []row {
 		{name: "samples", start: startSamples, where: together | sending | afterwards},
 		{name: "journal", start: startJournal, where: together | afterwards},
 		{name: "server identity", start: startIdentity, where: together},
-		{name: "details", start: startDetails, where: sending},
-		{name: "answers", start: startAnswers, where: sending},
+		{name: "details", start: startDetails, where: together | sending | afterwards},
+		{name: "answers", start: startAnswers, where: together | sending | afterwards},
 		{name: "fidelity", start: startFidelity, where: together | afterwards},
 		{name: "live", start: startLive, where: together | sending},
 		{name: "exporters", start: startExporters, where: together, beside: true},
@@ -104,17 +109,11 @@ func catalogue() []row {
 	}
 }
 
-// Apart is what a run asks for that only one process can give: files of exchanges,
-// answers with what graders say of them, programs. "" where it asks for nothing of it.
+// Apart is what a run asks for that only one process can give: programs, which are started once
+// and are where it is. "" where it asks for nothing of it.
 func Apart(b *schema.Benchmark) string {
-	a := b.Artifacts
-	switch {
-	case b.Accuracy != nil:
-		return "accuracy"
-	case b.Endpoint.Plugin != "" || b.Datasets[0].Plugin != "":
+	if b.Endpoint.Plugin != "" || b.Datasets[0].Plugin != "" || b.Accuracy != nil && b.Accuracy.Plugin != "" {
 		return "a plug-in"
-	case a.Raw || a.Outputs || a.Trace:
-		return "export_level raw, outputs or HTTP traces"
 	}
 	return ""
 }
@@ -205,26 +204,14 @@ func (s *observers) record(r *record.Record) {
 	}
 }
 
-// attach asks the engine for what is wanted beside records.
-func (s *observers) attach(job *loadgen.Job) {
-	switch all := s.exchangers; len(all) {
-	case 0:
-	case 1:
-		job.Detail, job.Keep = all[0].Render, all[0].Keep
-	default:
-		job.Detail = func(rec *record.Record, x *transport.Exchange, said loadgen.Said) any {
-			rendered := make([]any, len(all))
-			for i, o := range all {
-				rendered[i] = o.Render(rec, x, said)
-			}
-			return rendered
-		}
-		job.Keep = func(rec *record.Record, rendered any) {
-			each, _ := rendered.([]any) // none of an answer that was given up
-			for i, r := range each {
-				all[i].Keep(rec, r)
-			}
-		}
+// attach asks the engine for what is wanted beside records. elsewhere, if set, takes what others
+// keep.
+func (s *observers) attach(job *loadgen.Job, elsewhere func([]byte)) {
+	if len(s.exchangers) > 0 {
+		job.Detail, job.Keep = s.render, s.keep
+	}
+	if len(s.exchangers) > 0 && elsewhere != nil {
+		job.Keep = func(_ *record.Record, rendered any) { elsewhere(s.pack(rendered)) }
 	}
 	if len(s.borders) > 0 {
 		job.Between = func() {
@@ -239,6 +226,23 @@ func (s *observers) attach(job *loadgen.Job) {
 				tell(x)
 			}
 		}
+	}
+}
+
+// render is what every exchanger makes of an exchange.
+func (s *observers) render(rec *record.Record, x *transport.Exchange, said loadgen.Said) any {
+	each := make([]any, len(s.exchangers))
+	for i, o := range s.exchangers {
+		each[i] = o.Render(rec, x, said)
+	}
+	return each
+}
+
+// keep hands them on with their record.
+func (s *observers) keep(rec *record.Record, rendered any) {
+	each, _ := rendered.([]any) // none of an answer that was given up
+	for i, one := range each {
+		s.exchangers[i].Keep(rec, one)
 	}
 }
 

@@ -114,7 +114,7 @@ func TestSlowObserverDelaysNothing(t *testing.T) {
 	}
 	close(o.may)
 	var job loadgen.Job
-	s.attach(&job)
+	s.attach(&job, nil)
 	for range 100 { // while the observer goes through its queue
 		job.Live(loadgen.Snapshot{})
 	}

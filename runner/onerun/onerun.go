@@ -63,9 +63,11 @@ type Session struct {
 // Worker is what the part of a run needs of those who hold the parts together.
 type Worker struct {
 	Clock  record.Clock                                      // of all parts
+	T0     time.Time                                         // of all, by the clock of who holds them together
 	Starts func(phase int, free int64) (start, number int64) // see loadgen.Job
 	Blocks func(p *schema.Phase) func() (mode.Block, bool)   // the same
 	Record func(*record.Record)                              // takes every record: nothing of it changes any more
+	Keep   func(packed []byte)                               // takes what is kept beside the next record
 }
 
 // Result is what a run did and what its observers saw, before anybody judges it: plain

@@ -3,6 +3,7 @@ package onerun
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"aiperf.dev/aiperf/internal/record"
@@ -28,7 +29,8 @@ type Senders interface {
 
 // Receiver takes what senders tell. Each of its functions has one caller at a time.
 type Receiver struct {
-	Record func(*record.Record) // in order of completion; it is not kept
+	// Record takes one, in order of completion, with what Worker.Keep got beside it. It is not kept.
+	Record func(r *record.Record, packed []byte)
 	Live   func(loadgen.Snapshot)
 	Border func() // two phases meet: nothing is sent before it returns
 }
@@ -97,7 +99,7 @@ func (d Remote) Drive(issue, hard context.Context, run *Opened, s *Session) (_ *
 // fetch takes the records of a run that was sent while nobody held its parts together.
 func (d Remote) fetch(ctx context.Context, run *Opened, s *Session, clock record.Clock) (*Result, error) {
 	out := &Result{T0: clock.Wall(0), Doubt: run.doubt}
-	seen, err := observe(ctx, &Watched{Run: run, Session: s, Clock: clock}, afterwards)
+	seen, err := observe(ctx, &Watched{Run: run, Session: s, Clock: clock, Over: true}, afterwards)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +115,13 @@ func (d Remote) fetch(ctx context.Context, run *Opened, s *Session, clock record
 // receiver shows what senders tell to all who look.
 func (s *observers) receiver(out *Result) Receiver {
 	return Receiver{
-		Record: func(rec *record.Record) { out.Note(rec); s.record(rec) },
+		Record: func(rec *record.Record, packed []byte) {
+			if err := s.unpack(rec, packed); err != nil {
+				out.lose(fmt.Errorf("what a worker kept of an exchange: %w", err))
+			}
+			out.Note(rec)
+			s.record(rec)
+		},
 		Live: func(x loadgen.Snapshot) {
 			for _, tell := range s.snapshots {
 				tell(x)

@@ -92,46 +92,49 @@ func NewDetails(dir, prefix string, want DetailOptions, info *RunInfo) (*Details
 	return d, nil
 }
 
-// rendered is the text of one exchange, ready to be written.
+// rendered is the text of one exchange, ready to be written, perhaps by another process.
 type rendered struct {
-	raw, output, trace []byte
-	warmup             bool
+	Raw, Output, Trace []byte
+	Warmup             bool
 }
 
 // Render makes the text of r and x; what it returns is for Keep.
 func (d *Details) Render(r *record.Record, x *RawRequest) any {
-	out := &rendered{warmup: r.Warmup}
+	out := &rendered{Warmup: r.Warmup}
 	if d.raw != nil {
-		out.raw = d.lines.rawLine(r, x)
+		out.Raw = d.lines.rawLine(r, x)
 	}
 	if d.outputs != nil {
-		out.output = d.lines.output(r, x)
+		out.Output = d.lines.output(r, x)
 	}
 	if d.trace != nil {
-		out.trace = traceLine(x)
+		out.Trace = traceLine(x)
 	}
-	for _, text := range []*[]byte{&out.raw, &out.output, &out.trace} {
+	for _, text := range []*[]byte{&out.Raw, &out.Output, &out.Trace} {
 		*text = d.hide.OwnJSON(*text)
 	}
 	return out
 }
+
+// Blank is an empty one of what Render returns.
+func (*Details) Blank() any { return &rendered{} }
 
 // Keep writes what Render returned. Records that are in no file but the tables
 // are left out of these too; each has its line among the traces.
 func (d *Details) Keep(r *record.Record, of any) {
 	out := of.(*rendered)
 	if d.trace != nil {
-		d.note2(d.traceTo.Write(out.trace))
+		d.note2(d.traceTo.Write(out.Trace))
 	}
 	if !r.Warmup && !r.InWindow {
 		return
 	}
 	d.rows++
 	if d.raw != nil {
-		d.note2(d.raw.Write(out.raw))
+		d.note2(d.raw.Write(out.Raw))
 	}
 	if d.outputs != nil {
-		d.note(d.outputs.add(r.SessionNum, r.Turn, out.warmup, out.output))
+		d.note(d.outputs.add(r.SessionNum, r.Turn, out.Warmup, out.Output))
 	}
 }
 
