@@ -59,10 +59,26 @@ func Inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 			c.builtIn(u)
 		}
 	}
+	if plan == nil {
+		c.addresses(c.said)
+	}
 	if len(c.bad) > 0 {
 		return c.bad
 	}
 	return nil
+}
+
+// addresses looks at all mock: addresses that were written, where no plan could be made that
+// says which are used.
+func (c *inputCheck) addresses(s schema.Said) {
+	for _, below := range [][]schema.Said{s.Fields, s.Items} {
+		for _, x := range below {
+			if u, ok := x.Value.(string); ok && (x.Name == "" || x.Name == "url" || x.Name == "urls") {
+				c.builtIn(u)
+			}
+			c.addresses(x)
+		}
+	}
 }
 
 // Data refuses a plan whose request files are there and cannot be played, whose
@@ -402,9 +418,17 @@ func (c *inputCheck) builtIn(u string) {
 	if err == nil {
 		err = cfg.Knows.Check()
 	}
-	if err != nil {
-		c.refused("", u, "benchmark.endpoint.urls", err)
+	if err == nil {
+		return
 	}
+	name := ""
+	for _, key := range []string{"", "url", "urls"} { // of a list, or of an endpoint among those that are swept
+		if placeOf(c.said, key, u).Where != "" {
+			name = key
+			break
+		}
+	}
+	c.refused(name, u, "benchmark.endpoint.urls", err)
 }
 
 // Located gives mistakes that later stations found in doc the place where the

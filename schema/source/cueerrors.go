@@ -80,6 +80,9 @@ func cueError(name string, e cueerrors.Error) *diag.Error {
 	in := imported(e)
 	format, args := in.Msg()
 	found := &diag.Error{Path: strings.Join(e.Path(), ".")}
+	if strings.HasPrefix(found.Path, "let[") { // CUE's own name for a let clause
+		found.Path = ""
+	}
 	pos := e.Position()
 	for _, p := range e.InputPositions() {
 		if !ofSchema(p) {
@@ -130,8 +133,15 @@ func cueError(name string, e cueerrors.Error) *diag.Error {
 	return found
 }
 
-// importHint says how to make a name known that is that of a package; "" for any other.
+// importHint says how to make a name known that is that of a package, and what YAML's words for
+// yes and no are here; "" for any other.
 func importHint(name string) string {
+	switch name {
+	case "yes", "Yes", "YES", "on", "On", "ON", "True", "TRUE":
+		return "did you mean true?"
+	case "no", "No", "NO", "off", "Off", "OFF", "False", "FALSE":
+		return "did you mean false?"
+	}
 	for _, path := range cueImports {
 		if path[strings.LastIndex(path, "/")+1:] == name {
 			return fmt.Sprintf("it is a package: write import %q below the package line", path)

@@ -13,6 +13,7 @@ import (
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/cuecontext"
+	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/load"
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/mod/module"
@@ -241,9 +242,34 @@ func loadCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (load
 			strings.HasPrefix(last.Message, "conflicting values") {
 			last.Hint += "; the files of a folder are one CUE package: aiperf validate FILE… checks files one by one"
 		}
+		if openNames(insts[0], err) { // what else is wrong shows without them
+			out.value = cuecontext.New().BuildInstance(insts[0])
+		}
 		return out, bad
 	}
 	return out, nil
+}
+
+// openNames puts any value (_) in place of names that are not known; false where there are none.
+func openNames(inst *build.Instance, err error) (found bool) {
+	at := map[string]bool{}
+	for _, e := range cueerrors.Errors(err) {
+		if format, _ := e.Msg(); format == notFound {
+			at[e.Position().String()] = true
+		}
+	}
+	for _, f := range inst.Files {
+		ast.Walk(f, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && at[id.Pos().String()] {
+				id.Name, found = "_", true
+			}
+			return true
+		}, nil)
+	}
+	if found {
+		inst.Err = nil // of the first time that it was built
+	}
+	return found
 }
 
 // thisPackage is the loader's word for the package of a folder.

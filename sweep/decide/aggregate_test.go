@@ -803,6 +803,7 @@ func TestGatesAreCheckedBeforehand(t *testing.T) {
 	d.Head.Gates = []string{
 		"time_to_frist_token.p99 < 250", "time_to_first_token.p98 < 250", "concurency < 2", "time_to_first_token < 5",
 		"error_rate.p99 == 0", "error_rate + 1", "error_rate <", "concurrency.p99 < 1", "error_rate == 0", "now() > 1",
+		"ttft_p99 < 20", "mean_itl < 3", "errors == 0", "ttft.p90 < 3", "latency < 4",
 	}
 	err := decide.CheckGates(expand(t, d), metrics.Tags())
 	bad, ok := err.(schema.Errors)
@@ -823,6 +824,11 @@ func TestGatesAreCheckedBeforehand(t *testing.T) {
 		`gates.6: "error_rate <": unexpected token EOF`,
 		`gates.7: "concurrency.p99 < 1": type float64 has no field p99`,
 		`gates.9: "now() > 1": unknown name now`,
+		`gates.10: "ttft_p99 < 20": unknown metric ttft_p99 | did you mean time_to_first_token.p99?`,
+		`gates.11: "mean_itl < 3": unknown metric mean_itl | did you mean inter_token_latency.avg?`,
+		`gates.12: "errors == 0": unknown metric errors | did you mean error_rate?`,
+		`gates.13: "ttft.p90 < 3": unknown metric ttft | did you mean time_to_first_token.p90?`,
+		`gates.14: "latency < 4": unknown metric latency | did you mean request_latency.p99?`,
 	} {
 		if i >= len(got) || !strings.HasPrefix(got[i], want) {
 			t.Errorf("mistake %d:\ngot  %s\nwant %s", i, fmt.Sprint(got[min(i, len(got)-1)]), want)

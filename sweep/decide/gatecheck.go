@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -193,7 +195,7 @@ func (m *memberNames) Visit(node *ast.Node) {
 	g := (*gateNames)(m)
 	if !slices.Contains(g.tags, base.Value) {
 		if _, axis := g.axes[base.Value]; !axis {
-			g.unknown("metric", base.Value, g.tags)
+			g.unknownWith(base.Value, stat.Value)
 		}
 		return
 	}
@@ -249,10 +251,28 @@ func (g *gateNames) unknown(what, name string, known []string) {
 		return
 	}
 	g.bad = &schema.Error{Message: "unknown " + what + " " + name}
-	if near := schema.Suggest(name, known); near != "" {
+	near := schema.Suggest(name, known)
+	if what == "metric" {
+		near = cmp.Or(meant(name, known), near)
+	}
+	if near != "" {
 		g.bad.Hint = "did you mean " + near + "?"
 	} else if what == "statistic" {
 		g.bad.Hint = "known: " + strings.Join(known, ", ")
+	}
+}
+
+// unknownWith is unknown for a metric that has a statistic.
+func (g *gateNames) unknownWith(name, stat string) {
+	if g.bad != nil {
+		return
+	}
+	g.bad = &schema.Error{Message: "unknown metric " + name}
+	if near, _, _ := strings.Cut(meant(name, g.tags), "."); near != "" {
+		g.bad.Hint = "did you mean " + near + "?"
+		if name != near && metrics.Short(name) { // the whole, to be copied
+			g.bad.Hint = "did you mean " + near + "." + stat + "?"
+		}
 	}
 }
 

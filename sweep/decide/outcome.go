@@ -10,7 +10,6 @@ import (
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/validity"
-	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -136,7 +135,11 @@ func ParseKey(s string, tags []string) (Key, *diag.Error) {
 	tag, stat, dotted := strings.Cut(s, ".")
 	if !slices.Contains(tags, tag) {
 		e := diag.New("unknown metric "+tag, "aiperf plugins --category metric lists them")
-		if near := schema.Suggest(tag, tags); near != "" {
+		near := meant(s, tags)
+		if dotted {
+			near, _, _ = strings.Cut(meant(tag, tags), ".")
+		}
+		if near != "" {
 			e.Hint = "did you mean " + near + "?"
 		}
 		return Key{}, e
