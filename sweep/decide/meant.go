@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
-	"aiperf.dev/aiperf/internal/suggest"
+	"aiperf.dev/aiperf/schema"
 )
 
 // statWords are what other tools and people call statistics.
@@ -31,7 +31,7 @@ func meant(name string, known []string) string {
 	}
 	tag := metrics.Suggest(strings.Join(parts, "_"))
 	if tag == "" || !slices.Contains(known, tag) {
-		tag = suggest.Nearest(strings.Join(parts, "_"), known)
+		tag = schema.Suggest(strings.Join(parts, "_"), known)
 	}
 	switch _, scalar := alone(tag); {
 	case tag == "":
