@@ -29,6 +29,7 @@ func catalogue() []command {
 		plotCommand,
 		exportCommand,
 		importCommand,
+		processExportsCommand,
 		bundleCommand,
 		verifyCommand,
 		rerunCommand,

@@ -47,10 +47,6 @@ var genaiFlags = []genaiFlag{
 	},
 	{names: []string{"--verbose", "-v"}, bare: true, note: "progress is always shown"},
 	{
-		names: []string{"--measurement-interval", "-p"},
-		why:   "write --benchmark-duration SECONDS or --request-count N instead",
-	},
-	{
 		names: []string{"--backend"},
 		why:   "Triton backends are not spoken; use the server's OpenAI front end and --endpoint-type chat",
 	},
@@ -113,8 +109,9 @@ func (g *genai) translate(words []string) ([]string, error) {
 	}
 	row, here := findGenAI(name)
 	option, ours := g.known[name]
-	special := slices.Contains([]string{"--endpoint-type", "--service-kind", "--fixed-schedule", "--input-file"},
-		name) || strings.HasPrefix(name, "--sweep-")
+	special := slices.Contains([]string{
+		"--endpoint-type", "--service-kind", "--fixed-schedule", "--input-file", "--measurement-interval", "-p",
+	}, name) || strings.HasPrefix(name, "--sweep-")
 	switch {
 	case here && row.why != "":
 		return nil, diag.New("genai-perf "+name+": has no counterpart", row.why)
@@ -185,6 +182,15 @@ func (g *genai) special(name string, values []string) error {
 			return diag.New("genai-perf --service-kind "+value+": not spoken here",
 				"use the server's OpenAI front end and --endpoint-type chat")
 		}
+	case "--measurement-interval", "-p":
+		ms, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(ms > 0) || ms > 1e9 {
+			return diag.New("genai-perf "+name+" "+value+": expected milliseconds above 0", "")
+		}
+		// perf_analyzer waits 1.2 times as long, and at GenAI-Perf's stability of 999 % three
+		// windows always suffice
+		g.out = append(g.out, "--benchmark-duration", strconv.FormatFloat(3*1.2*ms/1e3, 'g', 12, 64))
+		g.notes = append(g.notes, "genai-perf "+name+" measures three windows of 1.2 times as long: together they are the duration")
 	case "--fixed-schedule":
 		if !strings.EqualFold(value, "false") {
 			g.out = append(g.out, name)

@@ -19,6 +19,7 @@ func TestGenAIWords(t *testing.T) {
 		{"analyze -m demo --endpoint-type chat --sweep-type concurrency --sweep-range 1:8", "--model-names demo --endpoint-type chat --concurrency 1,2,4,8", ""},
 		{"analyze -m demo --endpoint-type chat --sweep-type request_rate --sweep-range 100:250:50", "--model-names demo --endpoint-type chat --request-rate 100,150,200,250", ""},
 		{"analyze -m demo --endpoint-type chat --sweep-type input_sequence_length --sweep-list 100,150", "--model-names demo --endpoint-type chat --isl 100,150", ""},
+		{"profile -m demo --endpoint-type chat -p 4000", "--model-names demo --benchmark-duration 14.4 --endpoint-type chat", "-p measures three windows"},
 		{"profile -m demo --endpoint-type chat -- -v --max-threads=8 -H A:b", "--model-names demo --header A:b --endpoint-type chat", ""},
 	} {
 		words, notes, err := GenAIWords(strings.Fields(c.in))
@@ -49,7 +50,7 @@ func TestGenAIRefusals(t *testing.T) {
 		"profile -m demo --service-kind triton --endpoint-type chat":                        "--service-kind triton",
 		"profile -m demo --endpoint-type chat --backend vllm":                               "--backend: has no counterpart",
 		"profile -m demo --endpoint-type chat --no-such 3":                                  "--no-such: unknown flag",
-		"profile -m demo --endpoint-type chat --measurement-interval 4000":                  "--measurement-interval: has no counterpart",
+		"profile -m demo --endpoint-type chat --measurement-interval soon":                  "expected milliseconds above 0",
 		"profile -m demo --endpoint-type chat --input-file synthetic:a,b":                   "synthetic:a,b: has no counterpart",
 		"profile -m demo --endpoint-type chat -- --shared-memory cuda":                      "--shared-memory",
 		"profile -m demo --endpoint-type chat --concurrency":                                "--concurrency: needs a value",
@@ -135,9 +136,14 @@ func TestGenAIFile(t *testing.T) {
 		got != strings.ReplaceAll(want, "=", " ") || len(notes) > 0 {
 		t.Fatalf("words\n%s\nwant\n%s\nnotes %q, error %v", got, want, notes, err)
 	}
+	write(strings.Replace(genaiTemplate, "mode: request_count\n    num: 40", "mode: interval\n    num: 5000", 1))
+	words, notes, err = ReadGenAI(file)
+	if got := strings.Join(words, " "); err != nil || !strings.Contains(got, "--benchmark-duration 18 ") || len(notes) != 1 {
+		t.Errorf("an interval of 5 s: %s, notes %q, error %v", got, notes, err)
+	}
 	for text, want := range map[string]string{
 		"model_names: a\nendpoint: {type: chat, colour: red}\n":                                 "genai_perf_config.yaml:2:24: endpoint.colour: unknown key",
-		"model_names: a\nperf_analyzer: {measurement: {mode: interval, num: 5}}\n":              "measurement.mode: runs are not measured in intervals",
+		"model_names: a\nperf_analyzer: {measurement: {mode: whenever, num: 5}}\n":              "measurement.mode: expected request_count or interval",
 		"model_names: a\nendpoint: {type: chat}\nanalyze: {concurrency: {start: 1}}\n":          "expected min:max",
 		"model_names: a\nendpoint: {type: chat}\nperf_analyzer: {stimulus: {request_count: 1}}": "stimulus.request_count: has no counterpart",
 		"model_names: a\nendpoint: 3\n":                                                         "endpoint: expected a mapping",

@@ -205,9 +205,14 @@ func (f *genaiReader) block(path string, n *yaml.Node) {
 			num = m.Value
 		}
 		switch {
+		case strings.EqualFold(mode, "interval"):
+			const usual = "10000" // ms
+			if num == "" || num == "0" {
+				num = usual
+			}
+			f.words = append(f.words, "--measurement-interval="+num)
 		case !strings.EqualFold(mode, "request_count"):
-			f.mistake(pairs["mode"], path+".mode", "runs are not measured in intervals until they are stable",
-				"remove it and add --benchmark-duration SECONDS")
+			f.mistake(pairs["mode"], path+".mode", "expected request_count or interval", "")
 		case num != "" && num != "0":
 			f.words = append(f.words, "--request-count="+num)
 		}

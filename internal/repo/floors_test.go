@@ -132,6 +132,7 @@ sinks/report/forecast: internal/record internal/words loadgen loadgen/mode schem
 sinks/report/live: sinks/report/forecast internal/metrics internal/record internal/stats internal/words loadgen internal/validity internal/resultdir
 sinks/report/page: sinks/receipt sinks/trend internal/diag internal/metrics internal/record internal/secret internal/words sinks sinks/report sweep/decide sinks/report/chart sinks/report/chart/draw internal/validity internal/resultdir sinks/results sinks/importer
 sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/dataset/format loadgen/dataset/trace loadgen/endpoint loadgen/tokenizer schema sinks/results sweep sweep/decide sweep/search sweep/search/planner sweep/source
+sinks/genaiperf: internal/atomicfile internal/diag internal/stats loadgen/tokenizer
 sinks/trend: internal/atomicfile internal/diag internal/resultdir internal/stats internal/words sinks sinks/importer sinks/receipt sinks/results sweep/decide
 sinks/receipt: internal/metrics internal/resultdir schema
 sinks/results: internal/diag internal/metrics internal/record internal/stats sinks/receipt internal/telemetry internal/words sinks/aiperf schema sinks sweep sweep/decide internal/validity internal/resultdir sinks/importer

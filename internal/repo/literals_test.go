@@ -76,6 +76,7 @@ var known = map[string]string{
 	"sinks/aiperf/details.go":          "keys of one of AIPerf's files",
 	"sinks/aiperf/scale.go":            "keys of one of AIPerf's files",
 	"sinks/importer":                   "other programs' words for what they asked and measured",
+	"sinks/genaiperf":                  "GenAI-Perf's words for what it measured",
 	"sinks/aiperf/phasefiles.go":       "keys of one of AIPerf's files",
 	"sinks/aiperf/inputconfig.go":      "keys and words of AIPerf's configuration",
 	"loadgen/endpoint/program.go":      "the endpoint type that has the name of a data set's",
