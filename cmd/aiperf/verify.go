@@ -91,6 +91,11 @@ func (a *app) madeAgain(dir string) []bundle.Finding {
 		word.Said = "cannot be judged again without records"
 		return []bundle.Finding{figures, word}
 	}
+	if errors.Is(err, runner.ErrNoRecords) {
+		figures.Said = "not made again: the records are AIPerf's files, whose summaries the line above is about"
+		word.Said = "not judged again: AIPerf's files do not keep what that takes"
+		return []bundle.Finding{figures, word}
+	}
 	if err != nil {
 		why := strings.ReplaceAll(diag.Line(err), dir+string(filepath.Separator), "")
 		figures.Said, word.Said = "cannot be made again: "+why, "cannot be judged again: "+why
