@@ -45,6 +45,9 @@ var ErrNoRecords = errors.New("it keeps no records")
 // MakeAgain computes every figure of a finished directory again from the records that it
 // keeps, by the code that made them, and judges again. plan is the directory's own.
 func MakeAgain(dir string, plan *sweep.Plan) (*Again, error) {
+	if len(plan.Runs) == 0 {
+		return nil, errors.New("a search made up its runs, which no plan lists")
+	}
 	a, err := sinks.OpenArchive(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNoRecords
