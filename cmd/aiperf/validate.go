@@ -25,8 +25,36 @@ func holdsResults(dir string) bool {
 	return err == nil
 }
 
+// resultsIn is dir, or the only folder in it that holds results, as quick keeps its search.
+func resultsIn(dir string) string {
+	if holdsResults(dir) || schema.IsPackage(dir) {
+		return dir
+	}
+	found := dir
+	entries, _ := os.ReadDir(dir) // what cannot be read holds nothing
+	for _, e := range entries {
+		if inside := filepath.Join(dir, e.Name()); e.IsDir() && holdsResults(inside) {
+			if found != dir {
+				return dir // which one is not known
+			}
+			found = inside
+		}
+	}
+	return found
+}
+
+// resultsInEach is resultsIn of the words of a command.
+func resultsInEach(dirs []string) {
+	for i := range dirs {
+		dirs[i] = resultsIn(dirs[i])
+	}
+}
+
 // noResults refuses a place that is not a result directory.
 func noResults(dir string) error {
+	if inside := resultsIn(dir); inside != dir {
+		return diag.New(dir+": not a result directory", "its results are in "+inside)
+	}
 	return diag.New(dir+": not a result directory", "name a directory that aiperf run or profile has written")
 }
 
@@ -120,7 +148,7 @@ to do about it, and what it found in each cell.
 		if err != nil {
 			return err
 		}
-		if !holdsResults(dir) {
+		if dir = resultsIn(dir); !holdsResults(dir) {
 			return noResults(dir)
 		}
 		reports, err := runner.Reports(dir)

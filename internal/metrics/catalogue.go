@@ -531,7 +531,7 @@ var catalogue = complete([]Metric{
 	{
 		Tag: ErrorRate, Header: "Error Rate", Short: "errors %", Spoken: []string{"errors"},
 		Headings: []Heading{{Place: 10, Stat: "avg", Wide: true}},
-		Unit: "ratio", Formula: "failures / (successes + failures), a share in 0..1", Rests: Outcomes, Group: Hidden,
+		Unit:     "ratio", Formula: "failures / (successes + failures), a share in 0..1", Rests: Outcomes, Group: Hidden,
 		Order: 1081, Counts: Counting{Of: record.InFailed, Among: record.Answered}, Over: Share,
 		AIPerf: Place{Unknown: true, Counts: Counting{Of: theirErrors, Among: theirAttempts}},
 	},
