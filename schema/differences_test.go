@@ -31,7 +31,7 @@ var flagDifferences = map[string]string{
 	"--custom-dataset-type":                 shownDefault,
 	"--dataset-sampling-strategy":           shownDefault,
 	"--endpoint-type":                       "also llamacpp_completion, ollama_generate and the kserve_… types",
-	"--goodput":                             doubleNames,
+	"--goodput":                             doubleNames + "; takes the names of screens as well: ttft, itl, latency",
 	"--image-batch-size":                    usedDefault,
 	"--image-format":                        usedDefault,
 	"--image-height-mean":                   noneDefault,

@@ -85,6 +85,7 @@ func TestParse(t *testing.T) {
 			"a": int64(1), "b": "x", "c": map[string]any{"d": []any{int64(1), 2.5}}, "e": true, "f": []any{int64(1)},
 		}}},
 		{"--goodput", []string{"request_latency:900 time_to_first_token:150.5"}, map[string]any{"benchmark.slos": map[string]any{"request_latency": int64(900), "time_to_first_token": 150.5}}},
+		{"--goodput", []string{"TTFT:100 itl:10", "latency:900"}, map[string]any{"benchmark.slos": map[string]any{"request_latency": int64(900), "time_to_first_token": int64(100), "inter_token_latency": int64(10)}}},
 		{"--random-seed", []string{"7"}, map[string]any{"random_seed": int64(7), "benchmark.datasets.main.random_seed": int64(7)}},
 		{"--export-level", []string{"Summary"}, map[string]any{"benchmark.artifacts.records": false}},
 		{"--arrival-pattern", []string{"concurrency-burst"}, map[string]any{"benchmark.phases.profiling.type": "concurrency"}},

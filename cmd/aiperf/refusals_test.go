@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/schema/flags"
 )
 
 // refusal is a command line that says two loads, or one that cannot be driven.
@@ -89,7 +91,8 @@ var refusals = []refusal{
 	{"two limits on one metric", "--goodput request_latency:3 request_latency:4", "--goodput: request_latency is given twice", "keep one"},
 	{"two values of a header", "-H X-A:b -H x-a:c", "-H: x-a is given twice", "keep one"},
 	{"two values of an input", "--extra-inputs a:1 --extra-inputs a:2", "--extra-inputs: a is given twice", "keep one"},
-	{"the initials of a metric", "--goodput ttft:3", "--goodput: no metric is called ttft", "time_to_first_token"},
+	{"the initials of a metric that has no limit", "--goodput tps:3", "--goodput: no metric is called tps", ""},
+	{"a metric by both of its names", "--goodput ttft:3 time_to_first_token:4", "--goodput: time_to_first_token is given twice", "keep one"},
 	{"a knee of no metric", "--search-recipe concurrency-ramp --degradation-metric-tag itl", "unknown metric itl", ""},
 	{"no file", "--config=", "--config: must not be empty", ""},
 	{"more tokens than a text has", "--isl 1e20", "--isl: 1e+20 is above the limit of 4194304", ""},
@@ -176,6 +179,21 @@ func TestFormatsThatNeedFFmpeg(t *testing.T) {
 				!strings.HasPrefix(rest, "  hint: install FFmpeg")):
 				t.Errorf("%s %s: exit code %d, said %q", command, c.args, code, errs.String())
 			}
+		}
+	}
+}
+
+// --goodput takes for a metric what screens call it.
+func TestLimitsHaveTheNamesOfScreens(t *testing.T) {
+	t.Parallel()
+	for name, tag := range flags.LimitNames {
+		if metrics.Suggest(name) != tag {
+			t.Errorf("%s is %s for --goodput, %s elsewhere", name, tag, metrics.Suggest(name))
+		}
+	}
+	for _, tag := range []string{metrics.TimeToFirstToken, metrics.InterTokenLatency, metrics.RequestLatency} {
+		if short := strings.ToLower(metrics.Series(tag, "")); flags.LimitNames[short] != tag {
+			t.Errorf("screens call %s %s, and --goodput does not", tag, short)
 		}
 	}
 }

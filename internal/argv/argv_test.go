@@ -65,7 +65,9 @@ func TestTheLastOfASingleValuedFlagCounts(t *testing.T) {
 // A flag that takes a value and has none may be short for one that takes none.
 func TestWithoutItsValueALongerFlagWasMeant(t *testing.T) {
 	t.Parallel()
-	for word, want := range map[string]string{"--stream": "did you mean --streaming?", "--goodput": ""} {
+	for word, want := range map[string]string{
+		"--stream": "did you mean --streaming?", "--requests": "did you mean --request-count?", "--goodput": "",
+	} {
 		_, err := argv.Parse([]string{word}, nil, schema.Options())
 		if err == nil || diag.Of(err).Hint != want {
 			t.Errorf("%s: %v, want the hint %q", word, err, want)

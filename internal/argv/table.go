@@ -205,7 +205,7 @@ var elsewhere = map[string]string{
 	"slo": "--goodput", "slos": "--goodput", "trials": "--num-profile-runs", "runs": "--num-profile-runs",
 	"repeat": "--num-profile-runs", "repeats": "--num-profile-runs", "repetitions": "--num-profile-runs",
 	"qps": "--request-rate", "rps": "--request-rate", "rate": "--request-rate", "users": "--concurrency",
-	"num-prompts": "--request-count", "duration": "--benchmark-duration", "input-len": "--isl", "output-len": "--osl",
+	"num-prompts": "--request-count", "requests": "--request-count", "duration": "--benchmark-duration", "input-len": "--isl", "output-len": "--osl",
 	"max-concurrency": "--concurrency", "base-url": "--url",
 }
 

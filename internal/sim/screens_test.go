@@ -131,7 +131,7 @@ func TestScreensAreShort(t *testing.T) {
 		for _, width := range widths {
 			s := o.screen(t, width)
 			short(t, s, 30, width)
-			if width == 80 && !strings.Contains(strings.Join(strings.Fields(s), " "), "report.html (more columns)") {
+			if width == 80 && !strings.Contains(strings.Join(strings.Fields(s), " "), "summary.md") {
 				t.Errorf("columns are left out without a word:\n%s", s)
 			}
 			if !strings.HasPrefix(s, "Best throughput within the limits") ||

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -29,6 +30,13 @@ func Action(name string) flagAction {
 	return nil
 }
 
+// LimitNames are the names of screens that --goodput takes for metrics, in any case of letters.
+var LimitNames = map[string]string{
+	"ttft": "time_to_first_token", "ttst": "time_to_second_token", "ttfo": "time_to_first_output_token",
+	"itl": "inter_token_latency", "tpot": "inter_token_latency", "icl": "inter_chunk_latency",
+	"latency": "request_latency", "e2e": "request_latency", "e2el": "request_latency",
+}
+
 // limitTyped is a limit as other tools have it: "ttft<100", "inter_token_latency <= 10".
 var limitTyped = regexp.MustCompile(`([a-z0-9_]+) *(?:<=|>=|<|>|=) *([0-9.]+)`)
 
@@ -36,7 +44,7 @@ var limitTyped = regexp.MustCompile(`([a-z0-9_]+) *(?:<=|>=|<|>|=) *([0-9.]+)`)
 func notALimit(text string) error {
 	var limits []string
 	for _, m := range limitTyped.FindAllStringSubmatch(strings.ToLower(text), -1) {
-		if !strings.Contains(m[1], "_") { // ttft, itl: which metric that is, is not known here
+		if LimitNames[m[1]] == "" && !strings.Contains(m[1], "_") { // which metric that is, is not known here
 			limits = nil
 			break
 		}
@@ -72,6 +80,7 @@ func FlagActions() []flagRow {
 				name, limit, ok := strings.Cut(w, ":")
 				switch {
 				case ok:
+					name = cmp.Or(LimitNames[strings.ToLower(strings.TrimSpace(name))], name)
 					list[i] = name + ":" + ungrouped(limit)
 				case !strings.HasPrefix(strings.TrimSpace(w), "{"):
 					return nil, notALimit(strings.Join(words, " "))

@@ -181,7 +181,7 @@ func (r *Report) screen() string {
 			s.part(advice)
 			s.steps(r.wanted())
 		} else if without := r.matrix(s); len(without) > 0 {
-			more = " (more columns)"
+			more = " (summary.md has " + words.And(without) + ")"
 		}
 	}
 	if said, alarming := r.answersSentences(); len(said) > 0 && r.Full == nil && !(alarming && r.plain()) {
@@ -204,6 +204,9 @@ func (r *Report) screen() string {
 	open := r.Dir + "/"
 	if r.View != "" {
 		open += r.View
+	}
+	if line := words.Pad("open", r.labelWidth()) + open; words.Width(line+more) > s.width && more != "" {
+		more = " (more columns in summary.md)"
 	}
 	s.line(words.Pad("open", r.labelWidth()) + open + more)
 	if r.folded > mostFolds {

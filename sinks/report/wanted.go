@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/stats"
@@ -102,15 +103,15 @@ func (r *Report) wanted() (out []step) {
 	}
 	switch {
 	case len(few) > 0:
-		aside := ""
+		aside := r.trialsTake(most.trials)
 		if most.requests > 0 {
-			aside = fmt.Sprintf("99 %% takes %s a cell", words.Count(most.requests, "request"))
+			aside = strings.TrimSuffix("99 % takes "+words.Count(most.requests, "request")+" a cell, "+aside, ", ")
 		}
 		out = append(out, step{"to decide " + listed(few), withTrials(r.Command, most.trials), aside})
 	case r.Plan.Trials < enoughTrials && r.openBest(func(b decide.Best) bool { return !b.Trials.Known() }):
 		out = append(out, step{
 			fmt.Sprintf("fewer than %d trials seldom show which cell is best", enoughTrials),
-			withTrials(r.Command, enoughTrials), "",
+			withTrials(r.Command, enoughTrials), r.trialsTake(enoughTrials),
 		})
 	}
 	for _, w := range many {
@@ -122,6 +123,16 @@ func (r *Report) wanted() (out []step) {
 		}
 	}
 	return out
+}
+
+// trialsTake is how long so many trials of all cells take, as long as those that were measured
+// each: "about 12m in all"; "" where that is not known.
+func (r *Report) trialsTake(trials int) string {
+	if r.Elapsed <= 0 || r.Runs == 0 {
+		return ""
+	}
+	runs := len(r.Plan.Cells) * trials
+	return "about " + words.Span(r.Elapsed/time.Duration(r.Runs)*time.Duration(runs)) + " in all"
 }
 
 // listed are several questions in one sentence.

@@ -44,6 +44,10 @@ func TestWhatIsAdvisedDecides(t *testing.T) {
 	if got, want := r.WantedSentence(), "to decide the limits: aiperf run sweep.cue --num-profile-runs 7 (99 % takes 368 requests a cell)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	r.Elapsed, r.Runs = 30e9, 3*len(r.Plan.Cells) // ten seconds for each trial of all cells
+	if got, want := r.WantedSentence(), "(99 % takes 368 requests a cell, about 1m10s in all)"; !strings.HasSuffix(got, want) {
+		t.Errorf("%q does not end with %q", got, want)
+	}
 	// more trials do not cure values in doubt
 	r = limited(t, 1, 8)
 	for i := range r.Results.Best {
