@@ -81,6 +81,7 @@ var known = map[string]string{
 	"sinks/aiperf/inputconfig.go":      "keys and words of AIPerf's configuration",
 	"loadgen/endpoint/program.go":      "the endpoint type that has the name of a data set's",
 	"schema/cmdline/adaptive.go":       "the default objective of AIPerf's adaptive search",
+	"schema/flags/actions.go":          "what screens call metrics, for --goodput; a test holds it against the catalogue",
 	"schema/adaptive.go":               "the default objective of AIPerf's adaptive search",
 	"schema/cmdline/recipe.go":         "figures that AIPerf's recipes are about",
 	"schema/cmdline/recipesearch.go":   "figures that AIPerf's recipes are about",

@@ -227,6 +227,36 @@ func ladder(c *circumstances, rng *rand.Rand) (*sweeptest.Document, []system) {
 	return d, of
 }
 
+// levelling is one system under 3 to 8 growing loads, whose throughput grows less and less, and
+// whose requests take longer and longer.
+func levelling(c *circumstances, rng *rand.Rand) (*sweeptest.Document, []system) {
+	c.cells, c.noisy = 3+rng.IntN(6), -1
+	var values []any
+	of := make([]system, c.cells)
+	throughput, latency, step := 1.0, 1.0, 0.2+0.5*rng.Float64()
+	for i := range of {
+		values = append(values, int64(i+1))
+		of[i] = system{latency, throughput, 1}
+		throughput *= 1 + step
+		latency *= 1.1 + rng.Float64()
+		step *= 0.6 * rng.Float64()
+	}
+	return sweeptest.Grid(c.trials, sweeptest.Axis(sweeptest.Concurrency, "concurrency", values...)), of
+}
+
+// enoughIsNot reports whether a load that is called enough has less than another by more than
+// a tenth.
+func enoughIsNot(r *decide.Results, of []system) bool {
+	c := r.Best[0].Choose
+	if c == nil || r.Cells[c.Cell.Index].Trials < stats.FewestTrials {
+		return false
+	}
+	return slices.ContainsFunc(of, func(t system) bool { return t.throughput > 1.1*of[c.Cell.Index].throughput })
+}
+
+// enoughIsNamed reports whether a load is called enough.
+func enoughIsNamed(r *decide.Results, _ []system) bool { return r.Best[0].Choose != nil }
+
 // tempting is two loads of which the slower one keeps the limits by far, and the faster one
 // misses them by little: 98.7 % of its requests are good, and 99 % are wanted.
 func tempting(c *circumstances, rng *rand.Rand) (*sweeptest.Document, []system) {
@@ -315,12 +345,14 @@ var questions = []question{
 	{"loads around the limits", "best within limits misses them", 0.025, ladder, bestMisses},
 	{"loads around the limits", "another is best within limits", 0.05, ladder, bestIsNot},
 	{"loads around the limits", "some cell that misses is HELD", 0.05, ladder, heldMisses},
+	{"loads that give less and less", "another gives over 10 % more than the one that is enough", 0.05, levelling, enoughIsNot},
 	{"one system under 24 names that stays as it is", "it drifts", 0.02, still, drifted},
 	{"one system under two names", "EQUIVALENT or NOT WORSE, which is right", 0, pair(1), says(decide.Equivalent, decide.NotWorse)},
 	{"a candidate 10 % faster", "BETTER, which is right", 0, pair(1 / 1.1), says(decide.Better)},
 	{"a candidate 10 % slower", "WORSE, which is right", 0, pair(1.1), says(decide.Worse)},
 	{"a faster load that has 98.7 % of the wanted 99 %", "a best is named, which is right unless counted above", 0, tempting, bestIsNamed},
 	{"loads around the limits", "a best is named, which is right unless counted above", 0, ladder, bestIsNamed},
+	{"loads that give less and less", "a load is called enough, which is right unless counted above", 0, levelling, enoughIsNamed},
 }
 
 // counted is how many of so many plans of a question, from a number on, say what they

@@ -68,6 +68,12 @@ func (r *Report) questions() (questions []string, of map[string][]decide.Best) {
 		}
 		of[b.Question()] = append(of[b.Question()], b)
 	}
+	expected := func(q string) bool { // a sentence that says nothing new
+		return !slices.ContainsFunc(of[q], func(b decide.Best) bool { return !b.Lowest })
+	}
+	if len(questions) > 1 && expected(questions[1]) {
+		questions = questions[:1]
+	}
 	for _, q := range questions {
 		for i, b := range of[q] {
 			if len(of[q]) > 1 {

@@ -206,7 +206,7 @@ func (r *Report) screen() string {
 		open += r.View
 	}
 	if line := words.Pad("open", r.labelWidth()) + open; words.Width(line+more) > s.width && more != "" {
-		more = " (more columns in summary.md)"
+		more = " (more in summary.md)"
 	}
 	s.line(words.Pad("open", r.labelWidth()) + open + more)
 	if r.folded > mostFolds {

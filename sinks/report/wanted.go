@@ -163,7 +163,7 @@ func (r *Report) openBest(holds func(decide.Best) bool) bool {
 	}
 	for _, b := range r.asked() {
 		chosen := b.Choose != nil && r.Plan.Trials >= stats.FewestTrials
-		if !b.Shown && !b.Tie && !chosen && !b.Doubtful && b.RunnerUp != nil &&
+		if !b.Shown && !b.Tie && !b.Lowest && !chosen && !b.Doubtful && b.RunnerUp != nil &&
 			!(b.Limits && openLimits(b.MayBe)) && holds(b) {
 			return true
 		}

@@ -286,7 +286,7 @@ func TestKneePerLine(t *testing.T) {
 		t.Errorf("knees: %q, want %q", got, want)
 	}
 	if got, want := r.Cells[2].Reason,
-		"knee: 100 % more load gave 5 % more throughput, and time_to_first_token.p90 was 2.0 times that of a, concurrency 1"; got != want {
+		"knee: 100 % more load gave 5 % more throughput, and TTFT p90 was 2.0 times that of a, concurrency 1"; got != want {
 		t.Errorf("reason: %q, want %q", got, want)
 	}
 	flat := decide.Aggregate(p, measure(p, .001, []float64{200, 100, 200, 400, 100, 200},

@@ -25,6 +25,7 @@ type Best struct {
 	Shown     bool          // it beats every other cell
 	MayBe     []*CellResult // the cells that may be best: no other is shown better
 	Tie       bool          // those of MayBe are shown to be equal
+	Lowest    bool          // what is best is the lowest of loads that differ in nothing else, as everybody expects
 	Doubtful  bool          // no cell is ranked, because the values of those that may be best are in doubt
 	Trials    Trials        // how many would show it, if the cells differ as it seems
 	Said      string        // the answer: "concurrency 8 (400 tok/s), 8.11 % more than concurrency 4"
@@ -124,6 +125,7 @@ func (r *Results) findBest(p *sweep.Plan, curve []Objective) {
 			doubtful := inDoubt(o, measured, all)
 			b := rank(o, ranked, doubtful, bestAlpha/float64(len(r.Objectives)*len(parts)))
 			b.choose(p, ranked, curve)
+			b.Lowest = b.isLowest(p, measured)
 			b.Next = r.next(p, b)
 			if b.Work = work; b.Shown && len(hiding(doubtful)) == 0 {
 				b.Cell.BestFor = append(b.Cell.BestFor, o.Name)

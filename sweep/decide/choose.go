@@ -88,6 +88,20 @@ func (b *Best) chooseOf(line []*CellResult, curve []Objective) {
 	b.Said, b.Lead = b.Choice+b.notes, ""
 }
 
+// isLowest reports whether the best cell of an objective that is to be small is the first on
+// the only line of loads.
+func (b *Best) isLowest(p *sweep.Plan, cells []*CellResult) bool {
+	if b.Cell == nil || b.Objective.Direction == stats.Maximise {
+		return false
+	}
+	for k, a := range p.Axes {
+		if all := lines(cells, k); loadAxis(a) != "" && len(all) == 1 && len(all[0]) == len(cells) {
+			return all[0][0] == b.Cell
+		}
+	}
+	return false
+}
+
 // addPrice says of a best cell what its load costs, where it has little more than the next
 // lower load.
 func (b *Best) addPrice(line []*CellResult, k int, curve []Objective) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
@@ -125,7 +126,8 @@ func (r *Results) markKnee(line []*CellResult, k int, curve []Objective) {
 			gave = "no more"
 		}
 		c.Reason = fmt.Sprintf("knee: %.0f %% more load gave %s throughput, and %s was %.1f times that of %s",
-			100*(loadOf(next.Cell, k)/loadOf(c.Cell, k)-1), gave, y.Spoken(), now.Mean/low.Mean, base.Cell.Short())
+			100*(loadOf(next.Cell, k)/loadOf(c.Cell, k)-1), gave, metrics.Series(y.Tag, y.Stat), now.Mean/low.Mean,
+			base.Cell.Short())
 		return
 	}
 }
