@@ -24,7 +24,6 @@ Start with (mock: is the built-in server)
 Commands{{range .VisibleCommands}}{{if not .Category}}
   {{printf "%-12s" .Name}} {{.Usage}}{{end}}{{end}}
 MINOR
-
 CODES
 `
 

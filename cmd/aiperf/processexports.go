@@ -14,9 +14,10 @@ import (
 
 var processExportsCommand = command{
 	name: "process-export-files", usage: "merge results of GenAI-Perf into one", minor: true,
-	help: `aiperf process-export-files -d DIR makes one result of the runs below DIR, each in
-a folder of its own with what GenAI-Perf left of it. Requests are put together
-and every figure is computed anew; throughputs are the sums of the runs'.
+	help: `aiperf process-export-files -d DIR makes one result of the runs below DIR, each
+in a folder of its own with what GenAI-Perf left of it. Requests are put
+together and every figure is computed anew; throughputs are the sums of the
+runs'.
 
   aiperf process-export-files -d runs -o merged --tokenizer builtin
 

@@ -26,9 +26,9 @@ import (
 
 var rerunCommand = command{
 	name: "rerun", usage: "measure a sealed plan on another server, and say whether it reproduces", minor: true,
-	help: `aiperf rerun FILE -u URL carries out the plan of a sealed result: the same cells,
-trials, order and seeds, and so the same requests. It ends in a comparison with
-the sealed figures: REPRODUCED, NOT REPRODUCED or UNDECIDED.
+	help: `aiperf rerun FILE -u URL carries out the plan of a sealed result: the same
+cells, trials, order and seeds, and so the same requests. It ends in a
+comparison with the sealed figures: REPRODUCED, NOT REPRODUCED or UNDECIDED.
 
   aiperf rerun result.aiperf -u http://localhost:8000
   aiperf rerun result.aiperf -u host:8000 --api-key KEY --margin 0.03

@@ -272,7 +272,7 @@ func (t Trend) list(s *sheet, changes []told) {
 	if len(changes) == 0 {
 		return
 	}
-	g := &grid{left: 1, head: []string{"", "before", "since", "change", ""}}
+	g := &grid{left: 1, head: []string{"", "before", "after", "change", ""}}
 	for _, c := range changes {
 		g.rows = append(g.rows, []string{
 			c.mark() + " " + t.NameOf(c.Series), c.level(c.From), c.level(c.To), changeOf(c), t.remark(c),
@@ -370,7 +370,7 @@ func (t Trend) Remarks() (out []string) {
 	}
 	out = append(out, t.Left...)
 	if len(t.alarms()) > 0 {
-		out = append(out, "--accept COMMIT says that a change is known.")
+		out = append(out, "--accept says that a change is known.")
 	}
 	if n, _ := t.deciding(); n > 0 {
 		out = append(out, t.basis())
@@ -417,7 +417,7 @@ func (t Trend) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s\n\n", plain(t.Headline()))
 	if listed := t.changes(func(c told) bool { return c.Decides }); len(listed) > 0 {
-		b.WriteString("| figure | began between | before | since | change | |\n|---|---|---:|---:|---|---|\n")
+		b.WriteString("| figure | began between | before | after | change | |\n|---|---|---:|---:|---|---|\n")
 		for _, c := range listed {
 			name, by := cellText(c.mark()+" "+t.NameOf(c.Series)), changeOf(c)
 			if c.Series.Alarm(c.Change) {

@@ -73,7 +73,7 @@ func TestWordsOfATrend(t *testing.T) {
 		{23, 0, []string{"Nothing moved lately: 1 figure, 23 results."}},
 		{28, 3, []string{
 			"TTFT p50 of concurrency 4 rose by 19.9 %", "between c23 and c24", "28 results · exit 3",
-			" ✗ TTFT p50 of concurrency 4", "--accept COMMIT says that a change is known.",
+			" ✗ TTFT p50 of concurrency 4", "--accept says that a change is known.",
 		}},
 		{60, 0, []string{"Nothing moved lately: 1 figure, 60 results.", " ✗ TTFT p50 of concurrency 4", "between c23 and c24"}},
 	} {
