@@ -19,6 +19,7 @@ import (
 	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/runner/cluster"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/schema/lower"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -225,7 +226,7 @@ func (a *app) kubeLoad(p *argv.Line, more string) (*kube.Load, error) {
 	}
 	doc, plan, err := a.expand(as, file, p, runnable(runner.Data))
 	if err != nil {
-		return nil, err
+		return nil, ofPods(err)
 	}
 	for _, c := range plan.Cells {
 		if slices.ContainsFunc(c.Resolved.Benchmark.Endpoint.URLs, mockserver.Named) {
@@ -238,6 +239,21 @@ func (a *app) kubeLoad(p *argv.Line, more string) (*kube.Load, error) {
 		return nil, err
 	}
 	return l, a.kubeArgs(l, doc, plan, p, as, file)
+}
+
+// ofPods is an error whose hints about the environment are those for pods.
+func ofPods(err error) error {
+	var all diag.Errors
+	if one := (*diag.Error)(nil); !errors.As(err, &all) && errors.As(err, &one) {
+		all = diag.Errors{one}
+	}
+	for _, e := range all {
+		if name := lower.UnsetError(""); errors.As(e, &name) {
+			e.Hint = fmt.Sprintf("pods do not have your shell's: --env-from-secrets %s=SECRET/KEY, or --env-vars %s=VALUE",
+				string(name), string(name))
+		}
+	}
+	return err
 }
 
 // maxPods is how many workers are asked for at most.

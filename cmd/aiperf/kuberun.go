@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -16,6 +17,7 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/launch/kube"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/runner"
 )
 
 // kubeRunFlags say how the launcher itself goes on.
@@ -420,11 +422,35 @@ var kubeSendCommand = command{
 	},
 }
 
+// endpointsOf are the servers of the experiment that the command line names.
+func (a *app) endpointsOf(p *argv.Line) (urls []string, err error) {
+	if len(p.Words) > 1 {
+		return nil, diag.New("one experiment at a time, got "+strings.Join(p.Words, " "), "")
+	}
+	a.env = func(name string) (string, bool) { // what pods have is not known here
+		return cmp.Or(os.Getenv(name), "of-the-pods"), true
+	}
+	_, plan, err := a.expand("run", p.Words[0], p, runnable(runner.Data))
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range plan.Cells {
+		for _, url := range c.Resolved.Benchmark.Endpoint.URLs {
+			if !slices.Contains(urls, url) {
+				urls = append(urls, url)
+			}
+		}
+	}
+	return urls, nil
+}
+
 var kubePreflightCommand = command{
 	name: "kube preflight", usage: "check that a cluster can take a load",
-	help: `aiperf kube preflight checks what a load needs: the cluster's version, what you may
-do there, quotas, nodes, and whether the cluster takes the manifests (it is asked
-to check them, and creates nothing).`,
+	help: `aiperf kube preflight [FILE] checks what a load needs: the cluster's version,
+what you may do there, quotas, nodes, whether the cluster takes the manifests (it
+is asked to check them, and creates nothing), and whether the server of the
+experiment FILE is a Service with pods that are ready. A server outside the
+cluster cannot be looked at from here.`,
 	flags: append(slices.Clone(kubeWhere),
 		argv.Switch{Name: "workers", Short: "w", Arg: "N", Doc: "pods of workers (default 10)"},
 		argv.Switch{Name: "image", Short: "i", Arg: "IMAGE", Doc: "image, for rules of the cluster about images"},
@@ -432,12 +458,11 @@ to check them, and creates nothing).`,
 		argv.Switch{Name: "secrets", Arg: "NAME", Many: true, Doc: "Secret that must exist"},
 		argv.Switch{Name: "image-pull-secrets", Arg: "NAME", Many: true, Doc: "the same"},
 		argv.Switch{Name: "node-selector", Arg: "KEY=VALUE", Many: true, Doc: "only nodes with this label"},
-		argv.Switch{Name: "endpoint-url", Short: "e", Arg: "URL", Minor: true, Doc: "of AIPerf: refused, since this machine may not reach what pods reach"}),
+		argv.Switch{
+			Name: "endpoint-url", Short: "e", Arg: "URL", Many: true,
+			Doc: "server that the load is for: a Service of the cluster is looked up",
+		}),
 	run: func(a *app, p *argv.Line) error {
-		if p.Has("endpoint-url") {
-			return diag.New("--endpoint-url: what pods reach cannot be seen from here",
-				"aiperf kube profile FILE --total-workers 1 with a small load asks it from a pod")
-		}
 		w := kube.Wants{Secrets: append(slices.Clone(p.Values["secrets"]), p.Values["image-pull-secrets"]...)}
 		w.Load = kube.Load{
 			Name: "aiperf-preflight", Image: "aiperf", CoordinatorSize: kube.Size{CPU: "2", Memory: "2Gi"},
@@ -445,6 +470,13 @@ to check them, and creates nothing).`,
 		}
 		if p.Has("image") {
 			w.Load.Image = p.Get("image")
+		}
+		if w.Endpoints = p.Values["endpoint-url"]; len(p.Words) > 0 {
+			urls, err := a.endpointsOf(p)
+			if err != nil {
+				return err
+			}
+			w.Endpoints = append(w.Endpoints, urls...)
 		}
 		if err := errors.Join(
 			numberFlag(p, "workers", 10, 1, maxPods, &w.Load.Workers),

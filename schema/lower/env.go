@@ -10,6 +10,11 @@ import (
 
 var envRef = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\}`)
 
+// UnsetError is a variable of the environment that an experiment reads and nobody has set.
+type UnsetError string
+
+func (e UnsetError) Error() string { return string(e) + " is not set" }
+
 // ExpandEnv replaces ${VAR} and ${VAR:default}, once per file. Values are those that
 // the environment gave.
 func ExpandEnv(root *source.Node, lookup func(string) (string, bool)) (values []string, bad diag.Errors) {
@@ -26,8 +31,10 @@ func ExpandEnv(root *source.Node, lookup func(string) (string, bool)) (values []
 				return v
 			}
 			if !strings.Contains(ref, ":") {
-				bad = append(bad, source.Mistake(n.Origin, path, "environment variable "+m[1]+" is not set",
-					"export it or write ${"+m[1]+":default}")...)
+				mistake := source.Mistake(n.Origin, path, "environment variable "+m[1]+" is not set",
+					"export it or write ${"+m[1]+":default}")
+				mistake[0].Cause = UnsetError(m[1])
+				bad = append(bad, mistake...)
 			}
 			return m[2]
 		})

@@ -110,7 +110,8 @@ func Open(file, context, namespace string) (*Client, error) {
 	case os.Getenv(inClusterEnv) != "":
 		return inCluster(namespace)
 	}
-	return nil, diag.New("no kubeconfig was found", "--kubeconfig FILE names it, or the variable KUBECONFIG")
+	return nil, diag.New("no kubeconfig was found: it says which cluster is meant",
+		"--kubeconfig FILE names it, or the variable KUBECONFIG; else it is ~/.kube/config")
 }
 
 // readConfig reads one file. Files that it names are beside it.
@@ -132,7 +133,11 @@ func readConfig(name string) (*kubeconfig, error) {
 		if at := (*fs.PathError)(nil); errors.As(err, &at) { // the name is said already
 			what = at.Err
 		}
-		return nil, &diag.Error{Message: "kubeconfig " + name + ": " + what.Error(), Cause: err}
+		hint := ""
+		if errors.Is(err, fs.ErrNotExist) {
+			hint = "--kubeconfig FILE names another one, or the variable KUBECONFIG; without both it is ~/.kube/config"
+		}
+		return nil, &diag.Error{Message: "kubeconfig " + name + ": " + what.Error(), Hint: hint, Cause: err}
 	}
 	beside := func(path *string) {
 		if *path != "" && !filepath.IsAbs(*path) {

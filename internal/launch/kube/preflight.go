@@ -15,6 +15,8 @@ import (
 type Wants struct {
 	Load    Load
 	Secrets []string // that have to be there
+	// Endpoints are addresses of the servers that the load is for.
+	Endpoints []string
 }
 
 // Finding is one thing that was looked at.
@@ -97,6 +99,9 @@ func (c *Client) Preflight(ctx context.Context, w *Wants) (out []Finding) {
 		default:
 			add(OK, "Secret %s exists", name)
 		}
+	}
+	for _, url := range w.Endpoints {
+		c.endpoint(ctx, url, add)
 	}
 	warned := c.Warn
 	c.Warn = func(text string) { add(No, "%s", text) }
