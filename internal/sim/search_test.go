@@ -154,6 +154,13 @@ func TestSearchOutcomes(t *testing.T) {
 			says: []string{"batch: the server died with 16 users at once (", "chat: the server died with 16 users at once ("}, code: diag.Failed,
 		},
 		{
+			name: "the warmup is not answered in time", server: server{words: "ttft=3000ms"}, path: "phases.main.concurrency",
+			phase: `kind: warmup, type: concurrency, concurrency: 64, duration: 0.2, grace_period: 30},
+    {name: main, kind: profiling, type: concurrency, concurrency: 64, duration: 0.9, grace_period: 30, seamless: true`,
+			more: `range: [16, 64], start: 64, where: ["time_to_first_token < 100"], budget: {probes: 40}`,
+			says: []string{"No answer: with 64 users at once no run was usable (no request was sent in its\n"}, code: diag.Invalid,
+		},
+		{
 			name: "carries more again", server: server{words: fast, pace: func(load float64, _ int) float64 {
 				if load > 10 && load < 20 {
 					return 3
