@@ -365,7 +365,7 @@ func TestScreenInWindows(t *testing.T) {
 		if !strings.HasSuffix(lines[0], "s") && !strings.Contains(lines[0], "left") {
 			t.Errorf("%d columns: the first line is %q", w.columns, lines[0])
 		}
-		if !strings.HasSuffix(lines[1], " so far") {
+		if strings.Contains(lines[1], "so far") { // no run is done whose verdict it could be
 			t.Errorf("%d columns: the second line is %q", w.columns, lines[1])
 		}
 		body := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "no run is done yet") })
