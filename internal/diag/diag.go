@@ -38,7 +38,7 @@ func Meanings() []Meaning {
 		{Usage, "usage", "the command line or the experiment is wrong; nothing was sent"},
 		{
 			Missed, "a gate missed or WORSE",
-			"a gate or SLO was missed, a comparison says WORSE, or the smallest load of a search fails",
+			"a gate was missed (an SLO or goodput is not a gate), a comparison says WORSE, or the smallest load of a search fails",
 		},
 		{
 			Invalid, "INVALID or UNDECIDED",

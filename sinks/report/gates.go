@@ -95,7 +95,7 @@ func (r *Report) gatesSentence(short bool) string {
 	if never > 0 {
 		said += fmt.Sprintf(", %d cannot be judged", never)
 	}
-	if judged > 0 && !short {
+	if judged > 0 && (!short || taken < judged) { // counted as missed, they decide the exit code
 		how := "; by value: "
 		if s := r.Plan.Experiment.GatesUndecided; s == decide.AsPassed || s == decide.AsMissed {
 			how = "; counted as "

@@ -111,7 +111,7 @@ func (s *state) scale(c *Curve) {
 	law, ok := stats.Scale(n, x)
 	switch {
 	case !ok && len(known) < 5:
-		c.NoLaw = fmt.Sprintf("it takes 5 loads, and %d were measured", len(known))
+		c.NoLaw = fmt.Sprintf("it takes 5 loads with a request rate, and %d had one", len(known))
 	case !ok:
 		c.NoLaw = "the throughput does not grow from one user to the next as it says"
 	case law.Residual > mostResidual:

@@ -52,7 +52,7 @@ func (b *Base) Experiment(budget time.Duration) (*Experiment, error) {
 		needs := fewestTrials * cells * (least + beside)
 		return nil, &diag.Error{
 			Code: diag.Invalid,
-			Message: fmt.Sprintf("the server is too slow for an experiment within %s: a request takes %s, and %.2g are answered each second",
+			Message: fmt.Sprintf("the budget of %s is too short for an experiment: a request takes %s, and %.2g are answered each second",
 				words.Span(budget), words.Span(latency.Round(time.Millisecond)), b.Rate),
 			Hint: "--budget " + longer(needs),
 		}
