@@ -58,8 +58,11 @@ func (r *Report) limitsSentence(short bool) string {
 	if short {
 		of = ""
 	}
-	said := fmt.Sprintf("99 %% %smust meet %s: %d of %s do", of, limits, states[decide.Held],
-		words.Count(judged, "cell"))
+	do := "do"
+	if states[decide.Undecided] > 0 {
+		do = "are sure to"
+	}
+	said := fmt.Sprintf("99 %% %smust meet %s: %d of %s %s", of, limits, states[decide.Held], words.Count(judged, "cell"), do)
 	if missed := r.missing(); len(missed) > 0 {
 		said += fmt.Sprintf(", %s", words.CountOf(len(missed), "misses", "miss"))
 		if len(missed) < judged && len(missed) <= mostBest && !short { // the table says which

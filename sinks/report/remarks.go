@@ -195,7 +195,7 @@ func (c Comparison) remarks(shown, hidden []decide.Row, more string, short bool)
 		case n.Least > mostAdvised:
 			text, commands = text+"; longer runs vary less: --request-count", nil
 		case short: // the headline says how many
-			text = "to decide the ?"
+			text = "to decide the ? at " + c.metrics(decidedByTrials)
 		}
 		out = append(out, said{text: text, weight: advice, commands: commands})
 	} else if c.Trials < stats.FewestTrials && c.Outcome() == decide.Unclear {
