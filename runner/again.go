@@ -46,7 +46,7 @@ var ErrNoRecords = errors.New("it keeps no records")
 // keeps, by the code that made them, and judges again. plan is the directory's own.
 func MakeAgain(dir string, plan *sweep.Plan) (*Again, error) {
 	if len(plan.Runs) == 0 {
-		return nil, errors.New("a search made up its runs, which no plan lists")
+		return nil, errors.New("a search chooses its runs as it goes, so no plan lists them")
 	}
 	a, err := sinks.OpenArchive(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -114,7 +114,7 @@ func (a *app) rerun(file string, o *bundle.Opened, p *argv.Line) (string, error)
 		return "", err
 	}
 	if len(plan.Runs) == 0 {
-		return "", diag.New(file+": a search made up its runs, so there is no plan to carry out again",
+		return "", diag.New(file+": a search chooses its runs as it goes, so its plan cannot be run again",
 			"aiperf verify "+file+" --unpack DIR gives the experiment, to search again")
 	}
 	a.hide = plan.Hide()

@@ -199,7 +199,7 @@ verdict: {clock: {warn: -1, fail: -1}}
 		},
 		{
 			name: "no records", forge: func(f *forger) { f.must(os.Remove(filepath.Join(f.dir, "records.tar.zst"))) },
-			finds: `cells\s+wrong: there are no records`,
+			finds: `cells\s+wrong: it holds no records`,
 		},
 		{
 			name: "the plan", forge: func(f *forger) { f.edit(resultdir.LockName, `"concurrency": 2`, `"concurrency": 8`) },

@@ -173,7 +173,7 @@ func parseDate(text string) (time.Time, error) {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, diag.New(fmt.Sprintf("--date: %q is no date", words.Clip(text, 40)), "such as 2026-11-28, or 2026-11-28T03:15:00Z")
+	return time.Time{}, diag.New(fmt.Sprintf("--date: %q is not a date", words.Clip(text, 40)), "such as 2026-11-28, or 2026-11-28T03:15:00Z")
 }
 
 // accept keeps that the changes at the results of this name are known.

@@ -87,7 +87,7 @@ func (a *app) madeAgain(dir string) []bundle.Finding {
 		again, err = runner.MakeAgain(dir, plan)
 	}
 	if errors.Is(err, runner.ErrNoRecords) && !hasAIPerfs(dir) {
-		figures.State, figures.Said = bundle.Wrong, "there are no records: nothing can be computed again"
+		figures.State, figures.Said = bundle.Wrong, "it holds no records, so nothing can be computed again"
 		word.Said = "cannot be judged again without records"
 		return []bundle.Finding{figures, word}
 	}

@@ -246,7 +246,7 @@ func TestEveryByteCounts(t *testing.T) {
 		b[i] ^= 0x40
 		got, err := open(t, b)
 		if err == nil && got.Payload != want.Payload {
-			t.Errorf("byte %d of %d: changed the statement, and nobody says so", i, len(sound))
+			t.Errorf("byte %d of %d: changed the statement, and it is taken for sound", i, len(sound))
 		}
 	}
 }

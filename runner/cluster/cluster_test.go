@@ -75,12 +75,10 @@ func started(t *testing.T, url, token string, k int64) *cluster.Process {
 	return w
 }
 
-// A run whose worker dies is not one, and says who was lost. The next one has another worker in
-// its place, and is whole.
-func TestALostWorkerIsReplaced(t *testing.T) {
-	t.Parallel()
-	var mu sync.Mutex
-	lives := map[int64][]*cluster.Process{}
+// three is a coordinator of three workers of this process, and the lives that each of them has had.
+func three(t *testing.T) (c *cluster.Coordinator, mu *sync.Mutex, lives map[int64][]*cluster.Process) {
+	t.Helper()
+	mu, lives = &sync.Mutex{}, map[int64][]*cluster.Process{}
 	c, err := cluster.Open(t.Context(), cluster.Options{
 		Workers: 3, Version: "test", Launch: func(url, token string, k int64) (*cluster.Process, error) {
 			mu.Lock()
@@ -92,6 +90,14 @@ func TestALostWorkerIsReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c, mu, lives
+}
+
+// A run whose worker dies is not one, and says who was lost. The next one has another worker in
+// its place, and is whole.
+func TestALostWorkerIsReplaced(t *testing.T) {
+	t.Parallel()
+	c, mu, lives := three(t)
 	s := answering(t)
 	s.each = func(n int) {
 		if n == 30 {
@@ -101,7 +107,7 @@ func TestALostWorkerIsReplaced(t *testing.T) {
 		}
 	}
 	p := schema.Phase{Name: "profiling", Kind: "profiling", Type: "constant", Rate: 200, Requests: 600}
-	_, err = c.Driver().Drive(t.Context(), t.Context(), opened(t, s, p), &onerun.Session{Dir: t.TempDir()})
+	_, err := c.Driver().Drive(t.Context(), t.Context(), opened(t, s, p), &onerun.Session{Dir: t.TempDir()})
 	if senders := (*onerun.SendersError)(nil); !errors.As(err, &senders) || !strings.Contains(err.Error(), "worker 2 of 3 was lost") {
 		t.Errorf("the run of a worker that died ended with %v", err)
 	}
@@ -137,19 +143,7 @@ func TestARunGoesOnWithoutAWorker(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var mu sync.Mutex
-			lives := map[int64][]*cluster.Process{}
-			co, err := cluster.Open(t.Context(), cluster.Options{
-				Workers: 3, Version: "test", Launch: func(url, token string, k int64) (*cluster.Process, error) {
-					mu.Lock()
-					defer mu.Unlock()
-					lives[k] = append(lives[k], started(t, url, token, k))
-					return lives[k][len(lives[k])-1], nil
-				},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			co, mu, lives := three(t)
 			lost := 1
 			s := answering(t)
 			s.each = func(n int) {

@@ -67,7 +67,10 @@ func dial(url, token string, lost func(), more ...nats.Option) (*nats.Conn, jets
 	case errors.Is(err, nats.ErrAuthorization):
 		return nil, nil, diag.New("the NATS server at "+url+" does not take the token", "--token-file names a file with that of the server")
 	case err != nil:
-		return nil, nil, fmt.Errorf("cannot reach the NATS server at %s: %w", url, err)
+		return nil, nil, &diag.Error{
+			Code: diag.Failed, Message: fmt.Sprintf("cannot reach the NATS server at %s: %v", url, err), Cause: err,
+			Hint: "is it running there? without --nats the program brings its own",
+		}
 	}
 	return conn, js, nil
 }
