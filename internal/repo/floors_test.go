@@ -44,6 +44,7 @@ internal/launch/kube: internal/diag
 internal/launch/slurm: internal/diag
 internal/leak:
 internal/race:
+internal/golden:
 internal/grade/algebra:
 internal/grade/pycode:
 internal/grade: internal/diag internal/grade/algebra internal/grade/pycode
