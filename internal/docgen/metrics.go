@@ -11,7 +11,7 @@ import (
 // groups first come.
 func Metrics(rows []metrics.Metric) string {
 	var b strings.Builder
-	b.WriteString(Mark("internal/metrics/catalogue.go"))
+	b.WriteString(Mark("internal/metrics/catalogue_*.go"))
 	b.WriteString("# Metrics\n\n" +
 		"A tag is the name of a metric in files, tables, `slos` and `gates`; `aiperf explain metric TAG` prints its row. With\n" +
 		"percentiles a metric has avg, min, max, std and p1 to p99; without it has one value per run. Stamps are those of one\n" +
