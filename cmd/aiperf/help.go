@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
@@ -221,7 +222,7 @@ func (h helpText) word(c command, word string) error {
 		return diag.New("--"+name+": a flag of AIPerf that has no effect here",
 			cmp.Or(o.Instead, "leave it out"))
 	}
-	own, options := c.mention(name)
+	own, options := c.mention(name, !found)
 	if len(own)+len(options) > 0 {
 		if found {
 			part()
@@ -238,26 +239,60 @@ func (h helpText) word(c command, word string) error {
 	if k, ok := glossary.Find("setting"); ok && !found { // one that has no flag
 		explain(k)
 	}
+	if k, ok := glossary.Find("term"); ok && !found { // a phrase of a screen
+		for _, term := range glossary.Within(name) {
+			name = term
+			explain(k)
+		}
+	}
 	if found {
 		return nil
 	}
 	return diag.New(fmt.Sprintf("help knows no topic, flag, metric, column or other word %q", word), c.near(name))
 }
 
-// mention is the flags whose names have the word; where none has, those whose
-// descriptions have it.
-func (c command) mention(word string) (own []argv.Switch, options []schema.Option) {
-	flag := strings.ReplaceAll(word, "_", "-")
+// mention is the flags whose names have the word; where none has, and texts are to be
+// searched, those whose descriptions have it.
+func (c command) mention(word string, texts bool) (own []argv.Switch, options []schema.Option) {
 	all := c.options()
-	own = having(c.flags, func(f argv.Switch) bool { return strings.Contains(f.Name, flag) })
-	options = having(all, func(o schema.Option) bool { return strings.Contains(strings.Join(dashed(o), " "), flag) })
-	if len(own)+len(options) > 0 {
+	own = having(c.flags, func(f argv.Switch) bool { return calls(f.Name, word) })
+	options = having(all, func(o schema.Option) bool {
+		return slices.ContainsFunc(dashed(o), func(name string) bool { return calls(name, word) })
+	})
+	if len(own)+len(options) > 0 || !texts {
 		return own, options
 	}
-	has := func(text string) bool { return strings.Contains(strings.ToLower(text), word) }
-	return having(c.flags, func(f argv.Switch) bool { return has(f.Doc) }),
-		having(all, func(o schema.Option) bool { return has(o.Doc) || has(o.Path) })
+	return having(c.flags, func(f argv.Switch) bool { return speaks(f.Doc, word, plural) }),
+		having(all, func(o schema.Option) bool { return speaks(o.Doc, word, plural) || calls(o.Path, word) })
 }
+
+// calls reports whether the words of a name have those of word, one after another: each whole, or a
+// beginning of three letters or more; a hyphen too many does not matter.
+func calls(name, word string) bool {
+	same := func(has, typed string) bool {
+		return plural(has, typed) || len(typed) >= 3 && strings.HasPrefix(has, typed)
+	}
+	return speaks(name, word, same) || speaks(name, strings.ReplaceAll(word, "-", ""), same) // warm-up
+}
+
+// speaks reports whether a text has the words of a phrase, one after another.
+func speaks(text, phrase string, same func(has, typed string) bool) bool {
+	split := func(s string) []string {
+		return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		})
+	}
+	has, typed := split(text), split(phrase)
+	for i := range len(has) - len(typed) + 1 {
+		if len(typed) > 0 && slices.EqualFunc(has[i:i+len(typed)], typed, same) {
+			return true
+		}
+	}
+	return false
+}
+
+// plural reports whether two words are the same, but for an s at the end of one.
+func plural(a, b string) bool { return strings.TrimSuffix(a, "s") == strings.TrimSuffix(b, "s") }
 
 func having[T any](all []T, has func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(x T) bool { return !has(x) })

@@ -113,11 +113,30 @@ func TestHelpKnowsWords(t *testing.T) {
 	}
 	for word, near := range map[string]string{
 		"stedy": "steady", "concurency": "concurrency", "coalesed": "coalesced",
-		"warm-up": "warmup", "xyzzyq": "names the topics",
+		"xyzzyq": "names the topics",
 	} {
 		err := helpText{&bytes.Buffer{}, helpWidth}.word(profileCommand, word)
 		if err == nil || !strings.Contains(diag.Of(err).Hint, near) {
 			t.Errorf("--help %s: %v, want a hint at %s", word, err, near)
+		}
+	}
+}
+
+// A word is found as a word, in the plural and by the beginning of a flag, and nowhere inside of other words.
+func TestHelpFindsWholeWords(t *testing.T) {
+	t.Parallel()
+	for word, c := range map[string]struct{ has, not string }{
+		"gain":          {"throughput", "--redo"},          // against, again
+		"shown":         {"likely", "--name"},              // in a description, beside a word of a screen
+		"run":           {"--num-profile-runs", "--prune"}, // as in prune
+		"concur":        {"--concurrency", "--isl"},
+		"warm-up":       {"--warmup-duration", "--isl"},
+		"misses so far": {"goodput", "Flags"},
+	} {
+		var b bytes.Buffer
+		err := helpText{&b, helpWidth}.word(profileCommand, word)
+		if said := b.String(); err != nil || !strings.Contains(said, c.has) || strings.Contains(said, c.not+" ") {
+			t.Errorf("aiperf help %s: %v, want %s and not %s in\n%s", word, err, c.has, c.not, said)
 		}
 	}
 }

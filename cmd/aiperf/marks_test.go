@@ -33,7 +33,7 @@ func TestHelpKnowsTheScreens(t *testing.T) {
 		"paired trials", "Usable runs", "judged", "bracket", "holds", "fails", "truncated", "rate_limited", "Retry-After",
 		"as observed", "contention", "coherency", "without limits",
 		"cut off", "goodput %", "steady", "sentinel", "doubt", "in doubt", "scheduling delay", "all else holds",
-		"stood still", "paused", "not usable", "left out", "http_500", "http_418", "latencies from the schedule", "no average",
+		"stood still", "paused", "misses limits", "too few", "not certain yet", "so far", "likely", "not known", "shown", "not usable", "left out", "http_500", "http_418", "latencies from the schedule", "no average",
 		"each end seen twice", "TTFT from schedule", "drain", "slots", "wide", "smallest change", "flow balance",
 	)
 	for _, word := range said {
@@ -56,6 +56,58 @@ func TestHelpKnowsTheCatalogues(t *testing.T) {
 	for _, name := range names {
 		if err := helps(name); err != nil {
 			t.Errorf("aiperf help %s: %v", name, err)
+		}
+	}
+}
+
+// Help knows each word that tells outcomes apart, in files as on screens: those of gates, comparisons,
+// searches, cells, findings and diagnoses, the remarks on rows of cells, and what legends explain.
+func TestHelpKnowsTheWordsOfOutcomes(t *testing.T) {
+	t.Parallel()
+	spoken := regexp.MustCompile(`^[A-Za-z_± ]*[A-Za-z]$`)
+	where := map[string]string{}
+	keep := func(name string, e ast.Expr) {
+		lit, ok := e.(*ast.BasicLit)
+		if !ok || lit.Kind != token.STRING {
+			return
+		}
+		text, err := strconv.Unquote(lit.Value)
+		if text, _, _ = strings.Cut(strings.TrimSpace(text), ":"); err == nil && spoken.MatchString(text) {
+			where[text] = name
+		}
+	}
+	rooms := []string{"sweep/decide", "sweep/search", "internal/validity", "internal/diagnose", "runner/verdict", "sinks/report"}
+	for _, room := range rooms {
+		eachFile(t, room, func(name string, n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ValueSpec: // a constant of a type of its own
+				if kind, named := n.Type.(*ast.Ident); named && kind.Name != "string" && kind.Name != "Of" {
+					for _, v := range n.Values {
+						keep(name, v)
+					}
+				}
+			case *ast.CallExpr: // the remarks on rows, and what the legend says of them
+				called, isIdent := n.Fun.(*ast.Ident)
+				if isIdent && called.Name == "append" && name == "legend.go" {
+					for _, v := range n.Args[1:] {
+						if sum, ok := v.(*ast.BinaryExpr); ok {
+							v = sum.X
+						}
+						keep(name, v)
+					}
+				}
+			}
+			return true
+		})
+	}
+	for _, want := range []string{"UNDECIDED", "NOT WORSE", "budget_spent", "likely", "misses", "knee", "choose", "not_run"} {
+		if where[want] == "" {
+			t.Errorf("no place says %q any more: mend this test", want)
+		}
+	}
+	for w, at := range where {
+		if err := helps(w); err != nil {
+			t.Errorf("aiperf help %q: %v, in %s", w, err, at)
 		}
 	}
 }

@@ -22,10 +22,7 @@ func Metrics(rows []metrics.Metric) string {
 	lines := map[metrics.Group][][]string{}
 	for i := range rows {
 		m := &rows[i]
-		better, percentiles := "lower", ""
-		if m.LargerIsBetter {
-			better = "higher"
-		}
+		percentiles := ""
 		if m.Distribution() {
 			percentiles = "yes"
 		}
@@ -33,7 +30,7 @@ func Metrics(rows []metrics.Metric) string {
 			groups = append(groups, m.Group)
 		}
 		lines[m.Group] = append(lines[m.Group], []string{
-			code(m.Tag), m.Header, m.Unit, percentiles, better,
+			code(m.Tag), m.Header, m.Unit, percentiles, m.Better(),
 			m.Formula, strings.Join(m.Needs.Words(), ", "),
 		})
 	}

@@ -89,9 +89,9 @@ func metric(name string) ([][]Line, error) {
 			return nil, unknown("metric", name, near)
 		}
 	}
-	better := "lower is better"
-	if m.LargerIsBetter {
-		better = "higher is better"
+	better := m.Better() + " is better"
+	if m.Neutral {
+		better = "neither more nor less is better: it describes the work or the load"
 	}
 	values := "one value for a run"
 	if m.Distribution() {

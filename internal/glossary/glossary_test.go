@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
@@ -120,6 +121,27 @@ func TestSettingsOfAnObject(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%s: no %q in %v", name, want, entries)
+		}
+	}
+}
+
+// A metric of the work or of the load is not better in either direction, and times and rates are.
+func TestBetterDirections(t *testing.T) {
+	t.Parallel()
+	for tag, want := range map[string]string{
+		"isl": "neither", "osl": "neither", "effective_concurrency": "neither", "http_req_data_received": "neither",
+		"ttft": "lower is better", "error_rate": "lower is better", "osl_mismatch_diff_pct": "nearer 0 is better",
+		"output_token_throughput": "higher is better", "usage_prompt_cache_read_tokens": "higher is better",
+	} {
+		said, err := metric(tag)
+		if err != nil || !strings.Contains(said[0][1].Text, want) {
+			t.Errorf("%s: %v, %v, want %s", tag, said, err, want)
+		}
+	}
+	for _, m := range metrics.Catalogue() {
+		length := m.Unit == "tokens" && m.Group != metrics.Usage && m.Over == metrics.Level || m.Unit == "KB"
+		if length && !m.Neutral {
+			t.Errorf("%s: more or less of it is said to be better", m.Tag)
 		}
 	}
 }

@@ -2,22 +2,10 @@ package glossary
 
 import (
 	"fmt"
-	"regexp"
-	"slices"
-	"strings"
 
-	"aiperf.dev/aiperf/internal/suggest"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 )
-
-// term is a word that screens, pages or messages use in a meaning of their own.
-type term struct {
-	word  string
-	also  []string // other words for it, and short forms
-	text  string   // one sentence
-	flags []string // settings that it goes with, by the names of their flags
-}
 
 // terms are sorted by word.
 var terms = []term{
@@ -34,8 +22,8 @@ var terms = []term{
 	},
 	{
 		"best",
-		[]string{"leads", "so far", "without limits"},
-		"The cell that is shown to be ahead in an objective, such as throughput, of all that do the same work; where there are limits or gates, of those that keep them. One that leads, or is said to be so far, has the best value and is not shown to be best. Without limits, in the tables: of all cells.",
+		[]string{"leads", "without limits"},
+		"The cell that is shown to be ahead in an objective, such as throughput, of all that do the same work; where there are limits or gates, of those that keep them. One that leads has the best value and is not shown to be best. Without limits, in the tables: of all cells.",
 		[]string{"goodput"},
 	},
 	{
@@ -71,7 +59,7 @@ var terms = []term{
 	},
 	{
 		"certified",
-		[]string{"certain", "uncertain", "indicative", "percentile"},
+		[]string{"certain", "uncertain", "indicative", "percentile", "too few requests", "too few", "hollow"},
 		"A percentile with enough requests for a 95 % interval; with fewer it is uncertain, and a line of the screen names it. As a rule " +
 			sweep.Takes() + "; more where consecutive requests are similar.",
 		[]string{"num-requests"},
@@ -86,8 +74,13 @@ var terms = []term{
 		"Several tokens arrived in one read, so the times between them are known only as a range.", nil,
 	},
 	{
+		"complete",
+		[]string{"partial", "not complete", "stopped"},
+		"A plan is complete when every run was made, and partial when it was stopped before its end; aiperf run --resume measures the rest.", nil,
+	},
+	{
 		"confidence interval",
-		[]string{"interval", "95 % interval", "ci", "±", "[ ]", "± wide", "wide", "too few trials"},
+		[]string{"interval", "95 % interval", "ci", "±", "[ ]", "± wide", "wide", "too few trials", "trials are too few"},
 		fmt.Sprintf("The range that holds the true value in 95 of 100 repeated experiments, computed over trials: mean ± half of it, or [lower end, upper end]. "+
 			"In a comparison all primary metrics together have %.0f %%, so that each one has more. ± wide: its ends are more than a factor of ten apart, for want of trials.", 100*decide.CompareLevel),
 		[]string{"confidence-level", "num-profile-runs"},
@@ -124,6 +117,12 @@ var terms = []term{
 		"Marked †. A figure in which failed requests have no part: a server that answers all of them may be slower. It is shown, but not ranked or compared.", nil,
 	},
 	{
+		"likely",
+		[]string{"shown", "not known", "certainty"},
+		"How sure aiperf diagnose is: shown, the server's and the client's counts say so; likely, it fits and nothing that was measured contradicts it; not known, the figures that would decide it are missing or disagree.",
+		nil,
+	},
+	{
 		"known between two ends",
 		[]string{"≤"},
 		"Stands before a percentile of which only two ends are known, because tokens arrived together. The upper end is shown; the finding above the table names both.", nil,
@@ -137,7 +136,7 @@ var terms = []term{
 	{"failed", nil, "A verdict: nothing was measured, because no request was sent or every one failed.", nil},
 	{
 		"failed runs",
-		[]string{"usable runs", "unusable", "unusable run", "no result", "interrupted runs", "no average", "in no average"},
+		[]string{"usable runs", "unusable", "unusable run", "no result", "interrupted runs", "interrupted", "not run", "no average", "in no average"},
 		"Runs without figures, because they were interrupted, lost the server or had no successful request. The others are the usable runs: only they count in averages and comparisons, which leave out INVALID runs as well.",
 		[]string{"allow-invalid"},
 	},
@@ -157,13 +156,13 @@ var terms = []term{
 	},
 	{
 		"gate",
-		[]string{"gates", "held", "missed"},
+		[]string{"gates", "held", "missed", "passed"},
 		"A condition on the figures of every cell, such as error_rate == 0. A missed gate (✗) ends the program with 3. What every single request must keep is a limit.",
 		[]string{"gate", "gates-undecided"},
 	},
 	{
 		"good",
-		[]string{"slo", "slos", "limit", "limits", "goodput %", "good %"},
+		[]string{"slo", "slos", "limit", "limits", "goodput %", "good %", "misses limits", "misses", "meets", "keeps the limits"},
 		"A request that succeeds and meets every limit of slos (--goodput). A cell keeps the limits when 99 % of its requests are good. A condition on a figure of the cell is a gate.",
 		[]string{"goodput"},
 	},
@@ -172,6 +171,15 @@ var terms = []term{
 		[]string{"http error", "http_400", "http_404", "http_429", "http_503"},
 		"A request that the server answered with this HTTP status instead of a result. From 500 on the server failed; from 400 to 499 it refused the request, with 429 because there were too many.",
 		[]string{"request-rate"},
+	},
+	{
+		"how a search ends",
+		[]string{
+			"too_noisy", "holds_at_high", "fails_at_low", "budget_spent", "not_monotone", "client_limit", "server_died",
+			"knee_throughput_only", "knee_none", "knee_boundary", "knee_disagreement",
+		},
+		"In its JSON: bracket, both ends were found; too_noisy, runs of this length cannot decide what lies between; holds_at_high and fails_at_low, the answer is beyond the range; budget_spent; not_monotone, more load was not always worse; client_limit, this machine cannot send more; server_died; stopped; and for a knee where it is, in what, or that there is none.",
+		[]string{"set"},
 	},
 	{
 		"ignore_eos",
@@ -209,6 +217,11 @@ var terms = []term{
 		"The lowest load that gives nearly as much throughput as any other: each of the others gives at most 5 % more, and at most 10 % at the end of its interval. More load than that mostly makes requests wait.",
 		[]string{"concurrency", "request-rate"},
 	},
+	{
+		"kinds of findings",
+		[]string{"harm", "workload", "cause", "precision"},
+		"harm: this program made the number wrong. workload: the server or the load did something else than was asked. cause: why it happened. precision: too little was measured. Only harm makes a run INVALID.", nil,
+	},
 	{"knee", nil, "The load from which on more of it hardly gives more throughput, and adds latency.", []string{"concurrency", "request-rate"}},
 	{
 		"lag",
@@ -243,7 +256,6 @@ var terms = []term{
 		"open loop", nil, "A load that sends requests at planned times, whether or not earlier ones were answered.",
 		[]string{"request-rate", "arrival-pattern"},
 	},
-	{"partial", nil, "The plan was stopped before its end; aiperf run --resume measures the rest.", nil},
 	{
 		"paused",
 		[]string{"stood still", "the client was paused", "the machine stood still"},
@@ -303,6 +315,12 @@ var terms = []term{
 		[]string{"concurrency"},
 	},
 	{
+		"so far",
+		[]string{"not certain yet", "leads so far", "best so far", "done so far", "misses them so far"},
+		"Said of an answer that more trials may change: it has the best value of what was measured, and its interval still overlaps with another one or with a limit.",
+		[]string{"num-profile-runs"},
+	},
+	{
 		"steady",
 		[]string{"steady window", "steady state", "window", "whole run"},
 		"The part of a run at full load, without the ramp at its start and the drain at its end. Results are taken from it where every cell has one.",
@@ -354,54 +372,4 @@ var terms = []term{
 		"An outcome of a comparison (exit code 3): the interval of the change excludes 0, and the change is a loss beyond the margin.",
 		[]string{"num-profile-runs"},
 	},
-}
-
-// Term is a word with its sentence, for a page.
-type Term struct{ Word, Also, Text string }
-
-// Terms are all of them, for a page.
-func Terms() (out []Term) {
-	for _, t := range terms {
-		out = append(out, Term{t.word, strings.Join(t.also, ", "), t.text})
-	}
-	return out
-}
-
-func termNames() (names []string) {
-	for _, t := range terms {
-		names = append(append(names, t.word), t.also...)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// anyStatus stands for all errors that are a status of HTTP.
-const anyStatus = "http_500"
-
-var status = regexp.MustCompile(`^http [1-5][0-9][0-9]$`)
-
-// explainTerm is what name means, in each of its meanings: ? marks two things.
-func explainTerm(name string) (out [][]Line, err error) {
-	fold := func(s string) string { return strings.ReplaceAll(suggest.Fold(s), "_", " ") }
-	if status.MatchString(fold(name)) {
-		name = anyStatus
-	}
-	for _, t := range terms {
-		if fold(t.word) != fold(name) && !slices.ContainsFunc(t.also,
-			func(w string) bool { return fold(w) == fold(name) }) {
-			continue
-		}
-		lines := []Line{{t.word, t.text}}
-		if len(t.also) > 0 {
-			lines = append(lines, Line{"also", strings.Join(t.also, ", ")})
-		}
-		if len(t.flags) > 0 {
-			lines = append(lines, Line{"flags", "--" + strings.Join(t.flags, ", --")})
-		}
-		out = append(out, lines)
-	}
-	if len(out) == 0 {
-		err = unknown("term", name, suggest.Nearest(name, termNames()))
-	}
-	return out, err
 }

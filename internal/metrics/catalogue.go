@@ -131,6 +131,7 @@ type Metric struct {
 	Needs Needs
 	// LargerIsBetter turns the comparison of an SLO around.
 	LargerIsBetter bool
+	Neutral        bool     // describes the work or the load: neither more nor less of it is better
 	Int            bool     // per-request values are whole numbers
 	Over           Over     // how trials are brought together
 	Counts         Counting // of requests: of which parts of them
@@ -152,6 +153,20 @@ type Metric struct {
 
 // Distribution reports whether the metric has percentiles.
 func (m *Metric) Distribution() bool { return m.Derived == nil }
+
+// Better says which way the metric is better, in one word: "higher", "lower", "neither", or
+// "nearer 0" for one that has a sign.
+func (m *Metric) Better() string {
+	switch {
+	case m.Neutral:
+		return "neither"
+	case m.Over == Signed:
+		return "nearer 0"
+	case m.LargerIsBetter:
+		return "higher"
+	}
+	return "lower"
+}
 
 // PerRequest reports whether one request has a value, so that an SLO can be set on it.
 func (m *Metric) PerRequest() bool { return m.Record != nil && m.Needs&FailedOnly == 0 }

@@ -7,7 +7,7 @@ var levelMetrics = []Metric{
 		Tag: EffectiveConcurrency, Header: "Effective Concurrency", Unit: "requests",
 		Formula:   "requests in [sent, end), failed ones included, weighted by how long each level was held",
 		Elsewhere: "achieved concurrency; in flight", Rests: InFlight, Group: Effective,
-		Order: 3000, LargerIsBetter: true, Spans: wholeRequest,
+		Order: 3000, Neutral: true, LargerIsBetter: true, Spans: wholeRequest,
 	},
 	{
 		Tag: "effective_decode_throughput", Header: "Effective Decode Throughput", Unit: "tokens/sec",
@@ -21,12 +21,12 @@ var levelMetrics = []Metric{
 	},
 	{
 		Tag: "effective_decode_concurrency", Header: "Effective Decode Concurrency", Unit: "requests",
-		Formula: "requests in [first content, end)", Rests: InFlight, Group: Effective, Order: 3003,
+		Formula: "requests in [first content, end)", Rests: InFlight, Group: Effective, Order: 3003, Neutral: true,
 		Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodePart,
 	},
 	{
 		Tag: "effective_prefill_concurrency", Header: "Effective Prefill Concurrency", Unit: "requests",
-		Formula: "requests in [sent, first content)", Rests: InFlight, Group: Effective, Order: 3004,
+		Formula: "requests in [sent, first content)", Rests: InFlight, Group: Effective, Order: 3004, Neutral: true,
 		Needs: Streaming | Tokens, LargerIsBetter: true, Spans: prefillPart,
 	},
 	{
@@ -47,7 +47,8 @@ var levelMetrics = []Metric{
 	{
 		Tag: "tokens_in_flight", Header: "Tokens In Flight", Unit: "tokens",
 		Formula: "ISL over the whole request + OSL / chunks from each chunk to the end", Rests: InFlight,
-		Group: Effective, Order: 3008, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: heldTokens,
+		Group: Effective, Order: 3008,
+		Neutral: true, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: heldTokens,
 	},
 	{
 		Tag: "effective_latency", Header: "Effective Latency (CO-aware)", Unit: "ms",

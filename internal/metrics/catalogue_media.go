@@ -25,11 +25,11 @@ var mediaMetrics = []Metric{
 	},
 	{
 		Tag: "num_images", Header: "Number of Images", Unit: "images", Formula: "pictures in the request", Group: Hidden,
-		Order: 862, LargerIsBetter: true, Int: true, Record: images,
+		Order: 862, Neutral: true, LargerIsBetter: true, Int: true, Record: images,
 	},
 	{
 		Tag: "audio_duration", Header: "Audio Duration", Unit: "sec", Formula: "seconds of sound in the request",
-		Group: Hidden, Order: 851, LargerIsBetter: true,
+		Group: Hidden, Order: 851, Neutral: true, LargerIsBetter: true,
 		Record: func(r *record.Record) float64 { return r.AudioSeconds },
 	},
 	{
@@ -44,11 +44,13 @@ var mediaMetrics = []Metric{
 	},
 	{
 		Tag: "num_vectors", Header: "Number of Vectors", Unit: "vectors", Formula: "vectors in the answer", Group: Hidden,
-		Order: 871, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Int: true, Record: items(record.Vectors),
+		Order:   871,
+		Neutral: true, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Int: true, Record: items(record.Vectors),
 	},
 	{
 		Tag: "vector_dimensions", Header: "Vector Dimensions", Unit: "numbers",
-		Formula: "numbers in each vector of the answer", Group: Hidden, Order: 872, AIPerf: Place{Unknown: true},
+		Formula: "numbers in each vector of the answer", Group: Hidden, Order: 872,
+		Neutral: true, AIPerf: Place{Unknown: true},
 		Int: true, Record: func(r *record.Record) float64 { return some(r.Dimensions) },
 	},
 	{
@@ -58,7 +60,8 @@ var mediaMetrics = []Metric{
 	},
 	{
 		Tag: "num_passages", Header: "Number of Passages", Unit: "passages",
-		Formula: "passages that the answer gives a score", Group: Hidden, Order: 876, AIPerf: Place{Unknown: true},
+		Formula: "passages that the answer gives a score", Group: Hidden, Order: 876,
+		Neutral: true, AIPerf: Place{Unknown: true},
 		LargerIsBetter: true, Int: true, Record: items(record.Passages),
 	},
 	{
@@ -68,7 +71,7 @@ var mediaMetrics = []Metric{
 	},
 	{
 		Tag: "num_made_images", Header: "Number of Made Images", Unit: "images", Formula: "images in the answer",
-		Group: Hidden, Order: 881, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Int: true,
+		Group: Hidden, Order: 881, Neutral: true, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Int: true,
 		Record: items(record.Pictures),
 	},
 	{
@@ -93,7 +96,8 @@ var mediaMetrics = []Metric{
 	},
 	{
 		Tag: "num_videos", Header: "Number of Videos", Unit: "videos", Formula: "videos that were made", Group: Hidden,
-		Order: 886, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Int: true, Record: items(record.Films),
+		Order:   886,
+		Neutral: true, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Int: true, Record: items(record.Films),
 	},
 	{
 		Tag: "video_queue_time", Header: "Video Queue Time", Unit: "ms", Formula: "job seen to begin − sent", Group: Main,

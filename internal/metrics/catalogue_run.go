@@ -97,24 +97,25 @@ var runMetrics = []Metric{
 	{
 		Tag: JudgedAnswerCount, Header: "Judged Answer Count", Unit: "requests",
 		Formula: "answers to questions with known answers that are right or wrong", Group: Hidden, Order: 1033,
-		Needs: Answers, AIPerf: Place{Ours: true}, LargerIsBetter: true, Int: true, Record: judgedOne,
+		Neutral: true,
+		Needs:   Answers, AIPerf: Place{Ours: true}, LargerIsBetter: true, Int: true, Record: judgedOne,
 		Derived: (*Totals).judged,
 	},
 	{
 		Tag: AnswerCount, Header: "Answer Count", Unit: "requests",
-		Formula: "answers to questions with known answers", Group: Hidden, Order: 1034,
+		Formula: "answers to questions with known answers", Group: Hidden, Order: 1034, Neutral: true,
 		Needs: Answers, AIPerf: Place{Ours: true}, LargerIsBetter: true, Int: true, Record: answeredOne,
 		Derived: (*Totals).answered,
 	},
 	{
 		Tag: CompletedRequestCount, Header: "Completed Requests (Success + Error)", Unit: "requests",
-		Formula: "successes + failures", Group: Main, Order: 1075, Counts: Counting{Of: record.Answered},
+		Formula: "successes + failures", Group: Main, Order: 1075, Neutral: true, Counts: Counting{Of: record.Answered},
 		AIPerf: Place{NoZero: true, Counts: Counting{Of: theirAttempts}}, LargerIsBetter: true, Int: true,
 	},
 	{
 		Tag: CancelledRequestCount, Header: "Cancelled Request Count", Unit: "requests",
 		Formula:   "requests that were cancelled as the experiment asked",
-		Elsewhere: "AIPerf counts what the end of a phase cut off, too", Group: Hidden, Order: 1076,
+		Elsewhere: "AIPerf counts what the end of a phase cut off, too", Group: Hidden, Order: 1076, Neutral: true,
 		Counts: Counting{Of: record.InCancelled}, AIPerf: Place{
 			NoZero: true,
 			Counts: Counting{Of: record.InCancelled | record.InCut},
@@ -150,7 +151,7 @@ var runMetrics = []Metric{
 	},
 	{
 		Tag: "streamed_request_count", Header: "Streamed Request Count", Unit: "requests",
-		Formula: "successes whose answer came as a stream of events", Group: Hidden, Order: 1101,
+		Formula: "successes whose answer came as a stream of events", Group: Hidden, Order: 1101, Neutral: true,
 		AIPerf: Place{Unknown: true, NoZero: true}, Needs: Streaming, LargerIsBetter: true, Int: true,
 		Derived: func(t *Totals) float64 { return float64(t.Streamed) },
 	},
@@ -161,27 +162,30 @@ var runMetrics = []Metric{
 	},
 	{
 		Tag: "total_isl", Header: "Total Input Sequence Length", Unit: "tokens",
-		Formula: "Σ input_sequence_length over successes", Group: Hidden, Order: 1120, AIPerf: Place{Head: 19},
+		Formula: "Σ input_sequence_length over successes", Group: Hidden, Order: 1120,
+		Neutral: true, AIPerf: Place{Head: 19},
 		LargerIsBetter: true, Int: true, Derived: total(InputSequenceLength),
 	},
 	{
 		Tag: "total_osl", Header: "Total Output Sequence Length", Unit: "tokens",
 		Formula: "Σ output_sequence_length over successes", Rests: TokenCounts, Group: Hidden, Order: 1121,
-		AIPerf: Place{Head: 20}, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total(OutputSequenceLength),
+		Neutral: true,
+		AIPerf:  Place{Head: 20}, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total(OutputSequenceLength),
 	},
 	{
 		Tag: "total_output_tokens", Header: "Total Output Tokens", Unit: "tokens",
-		Formula: "Σ output_token_count over successes", Rests: TokenCounts, Group: Hidden, Order: 1122,
+		Formula: "Σ output_token_count over successes", Rests: TokenCounts, Group: Hidden, Order: 1122, Neutral: true,
 		AIPerf: Place{Head: 16}, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total(OutputTokenCount),
 	},
 	{
 		Tag: "total_reasoning_tokens", Header: "Total Reasoning Tokens", Unit: "tokens",
 		Formula: "Σ reasoning_token_count over successes", Rests: TokenCounts, Group: Hidden, Order: 1123,
-		AIPerf: Place{Head: 17}, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total(ReasoningTokenCount),
+		Neutral: true,
+		AIPerf:  Place{Head: 17}, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total(ReasoningTokenCount),
 	},
 	{
 		Tag: BenchmarkDuration, Header: "Benchmark Duration", Unit: "sec",
-		Formula: "last content of the last success − sent of the first", Group: Hidden, Order: 1130,
+		Formula: "last content of the last success − sent of the first", Group: Hidden, Order: 1130, Neutral: true,
 		AIPerf: Place{Head: 18}, Derived: func(t *Totals) float64 { return t.Duration },
 	},
 	{
@@ -196,7 +200,7 @@ var runMetrics = []Metric{
 	},
 	{
 		Tag: "error_isl", Header: "Error Input Sequence Length", Unit: "tokens",
-		Formula: "input_sequence_length of failures", Group: Hidden, Order: 1150,
+		Formula: "input_sequence_length of failures", Group: Hidden, Order: 1150, Neutral: true,
 		AIPerf: Place{Head: 22}, Needs: FailedOnly, Int: true, Record: isl,
 	},
 	{

@@ -7,7 +7,8 @@ import "aiperf.dev/aiperf/internal/record"
 var usageMetrics = []Metric{
 	{
 		Tag: UsagePromptTokens, Header: "Usage Prompt Tokens", Unit: "tokens",
-		Formula: "usage.prompt_tokens of the answer, or its synonym", Group: Usage, Order: 1000, Int: true,
+		Formula: "usage.prompt_tokens of the answer, or its synonym", Group: Usage, Order: 1000,
+		Neutral: true, Int: true,
 		Record: func(r *record.Record) float64 { return count(r.UsagePrompt) },
 	},
 	{
@@ -18,12 +19,13 @@ var usageMetrics = []Metric{
 	},
 	{
 		Tag: "usage_completion_tokens", Header: "Usage Completion Tokens", Unit: "tokens",
-		Formula: "usage.completion_tokens of the answer, or its synonym", Group: Usage, Order: 1100,
+		Formula: "usage.completion_tokens of the answer, or its synonym", Group: Usage, Order: 1100, Neutral: true,
 		LargerIsBetter: true, Int: true, Record: func(r *record.Record) float64 { return count(r.UsageCompletion) },
 	},
 	{
 		Tag: "usage_reasoning_tokens", Header: "Usage Reasoning Tokens", Unit: "tokens",
 		Formula: "usage.completion_tokens_details.reasoning_tokens, or its synonym", Group: Usage, Order: 1110,
+		Neutral:        true,
 		LargerIsBetter: true, Int: true, Record: func(r *record.Record) float64 { return count(r.UsageReasoning) },
 	},
 	{
@@ -40,7 +42,8 @@ var usageMetrics = []Metric{
 	},
 	{
 		Tag: "usage_total_tokens", Header: "Usage Total Tokens", Unit: "tokens",
-		Formula: "usage.total_tokens of the answer", Group: Usage, Order: 1200, LargerIsBetter: true, Int: true,
+		Formula: "usage.total_tokens of the answer", Group: Usage, Order: 1200,
+		Neutral: true, LargerIsBetter: true, Int: true,
 		Record: func(r *record.Record) float64 { return count(r.UsageTotal) },
 	},
 	{
@@ -69,7 +72,7 @@ var usageMetrics = []Metric{
 	},
 	{
 		Tag: "total_usage_prompt_tokens", Header: "Total Usage Prompt Tokens", Unit: "tokens",
-		Formula: "Σ usage_prompt_tokens over successes", Group: Usage, Order: 2000,
+		Formula: "Σ usage_prompt_tokens over successes", Group: Usage, Order: 2000, Neutral: true,
 		Int: true, Derived: total(UsagePromptTokens),
 	},
 	{
@@ -79,12 +82,14 @@ var usageMetrics = []Metric{
 	},
 	{
 		Tag: "total_usage_completion_tokens", Header: "Total Usage Completion Tokens", Unit: "tokens",
-		Formula: "Σ usage_completion_tokens over successes", Group: Usage, Order: 2100, LargerIsBetter: true,
+		Formula: "Σ usage_completion_tokens over successes", Group: Usage, Order: 2100,
+		Neutral: true, LargerIsBetter: true,
 		Int: true, Derived: total("usage_completion_tokens"),
 	},
 	{
 		Tag: "total_usage_reasoning_tokens", Header: "Total Usage Reasoning Tokens", Unit: "tokens",
-		Formula: "Σ usage_reasoning_tokens over successes", Group: Usage, Order: 2110, LargerIsBetter: true,
+		Formula: "Σ usage_reasoning_tokens over successes", Group: Usage, Order: 2110,
+		Neutral: true, LargerIsBetter: true,
 		Int: true, Derived: total("usage_reasoning_tokens"),
 	},
 	{
@@ -99,7 +104,7 @@ var usageMetrics = []Metric{
 	},
 	{
 		Tag: "total_usage_total_tokens", Header: "Total Usage Total Tokens", Unit: "tokens",
-		Formula: "Σ usage_total_tokens over successes", Group: Usage, Order: 2200, LargerIsBetter: true,
+		Formula: "Σ usage_total_tokens over successes", Group: Usage, Order: 2200, Neutral: true, LargerIsBetter: true,
 		Int: true, Derived: total("usage_total_tokens"),
 	},
 	{

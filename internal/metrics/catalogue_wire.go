@@ -55,21 +55,25 @@ var wireMetrics = []Metric{
 	},
 	{
 		Tag: "http_req_data_sent", Header: "HTTP Data Sent", Unit: "KB", Formula: "KB = 1024 bytes, header and body",
-		Group: HTTP, Order: 2070, Record: func(r *record.Record) float64 { return count(r.BytesSent) / 1024 },
+		Group: HTTP, Order: 2070,
+		Neutral: true, Record: func(r *record.Record) float64 { return count(r.BytesSent) / 1024 },
 	},
 	{
 		Tag: "http_req_data_received", Header: "HTTP Data Received", Unit: "KB",
-		Formula: "bytes of the answer / 1024, header and body", Group: HTTP, Order: 2090, LargerIsBetter: true,
+		Formula: "bytes of the answer / 1024, header and body", Group: HTTP, Order: 2090,
+		Neutral: true, LargerIsBetter: true,
 		Record: func(r *record.Record) float64 { return count(r.BytesReceived) / 1024 },
 	},
 	{
 		Tag: "http_req_chunks_sent", Header: "HTTP Chunks Sent", Unit: "count",
-		Formula: "a request is written as one piece", Group: HTTP, Order: 2080, Int: true, LargerIsBetter: true,
+		Formula: "a request is written as one piece", Group: HTTP, Order: 2080,
+		Neutral: true, Int: true, LargerIsBetter: true,
 		Record: oneChunk,
 	},
 	{
 		Tag: "http_req_chunks_received", Header: "HTTP Chunks Received", Unit: "count",
-		Formula: "reads that delivered at least one event", Group: HTTP, Order: 2100, LargerIsBetter: true, Int: true,
+		Formula: "reads that delivered at least one event", Group: HTTP, Order: 2100,
+		Neutral: true, LargerIsBetter: true, Int: true,
 		Record: reads,
 	},
 }
