@@ -16,8 +16,10 @@ import (
 	"aiperf.dev/aiperf/internal/compat"
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/secret"
+	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks/report/live"
+	"aiperf.dev/aiperf/sweep"
 )
 
 // app is one invocation: its streams, its two contexts (issue ends at the first
@@ -30,6 +32,7 @@ type app struct {
 	env  func(name string) (string, bool) // what an experiment reads of the environment; nil: all of it
 
 	temporary temporaries
+	measured  func(*app, *sweep.Plan, *runner.Result) error // follows a measurement; nil for nothing
 }
 
 // run is main without the process around it. It returns the exit code.

@@ -29,6 +29,7 @@ func catalogue() []command {
 		plotCommand,
 		exportCommand,
 		importCommand,
+		analyzeCommand,
 		processExportsCommand,
 		bundleCommand,
 		verifyCommand,

@@ -14,7 +14,7 @@ import (
 var completionCases = []struct{ typed, want string }{
 	{"pro", "profile"},
 	{"", "run"},
-	{"", "!analyze"}, // not here
+	{"", "!service"}, // not here
 	{"profile --conc", "--concurrency"},
 	{"profile --conc", "!--streaming"},
 	{"profile --no-gpu", "--no-gpu-telemetry"},

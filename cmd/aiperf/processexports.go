@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
@@ -23,7 +24,7 @@ runs'.
 
 The result has GenAI-Perf's three files; aiperf report reads them. Tokens are
 counted by the tokenizer of the runs, or by --tokenizer; where neither is there,
-what takes tokens is left out, which a note says.`,
+what takes tokens is left out, which a note says; figures of GPUs always are.`,
 	flags: []argv.Switch{
 		{Name: "input-directory", Short: "d", Arg: "DIR", Doc: "folder with a folder for each run (default: aggregated)"},
 		{Name: "artifact-dir", Short: "o", Arg: "DIR", Doc: "where the folder of the result is made (default: artifacts)"},
@@ -59,6 +60,10 @@ what takes tokens is left out, which a note says.`,
 		}
 		if unlike := m.Alike(); unlike != "" {
 			a.note(unlike)
+		}
+		if slices.ContainsFunc(runs, func(r *genaiperf.Run) bool { return r.GPUs }) {
+			a.note("figures of GPUs are left out: each run's file has statistics of them, and those of several runs " +
+				"cannot be made of them")
 		}
 		dir := filepath.Join(cmp.Or(p.Get("artifact-dir"), "artifacts"), m.Folder())
 		if err := m.Write(dir); err != nil {

@@ -197,6 +197,11 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 	if err := a.autoPlot(plan, result); err != nil {
 		return err
 	}
+	if a.measured != nil {
+		if err := a.measured(a, plan, result); err != nil {
+			return err
+		}
+	}
 	return exitCode(result, full, a.hard.Err() != nil)
 }
 

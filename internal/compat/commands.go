@@ -13,7 +13,8 @@ type Absent struct{ Name, Instead string }
 // AbsentCommands are refused by name, so that a script says what it lacks.
 func AbsentCommands() []Absent {
 	return []Absent{
-		{"analyze", "swim-lane: aiperf report DIR draws requests by slot and the load over time; turn-messages: aiperf export DIR --table requests has every turn, and aiperf dataset inspect FILE shows texts"},
+		{"analyze swim-lane", "aiperf report DIR draws requests by slot and the load over time"},
+		{"analyze turn-messages", "aiperf export DIR --table requests has every turn, and aiperf dataset inspect FILE shows texts"},
 		{"synthesize", "aiperf synthesize-trace IN OUT changes a recorded trace; dataset: {type: \"synthetic\", …} makes conversations while the run is prepared: aiperf config init multi-turn-conversation"},
 		{"service", "not needed: one process does the work of all services"},
 		{"proxy", "not needed: one process has no message bus"},

@@ -1,7 +1,9 @@
 package compat
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,13 +64,18 @@ var genaiFlags = []genaiFlag{
 // GenAIWords turns the words after genai-perf into flags of profile. Notes say
 // what was left out.
 func GenAIWords(words []string) (out, notes []string, err error) {
+	analyze := false
 	if len(words) > 0 && !strings.HasPrefix(words[0], "-") {
 		if words[0] != "profile" && words[0] != "analyze" {
 			return nil, nil, diag.New("genai-perf "+words[0]+": only profile and analyze can be converted", "")
 		}
+		analyze = words[0] == "analyze"
 		words = words[1:]
 	}
 	g := genai{known: ourFlags()}
+	if analyze { // it sweeps concurrency where nothing is said
+		g.sweep = map[string]string{}
+	}
 	for len(words) > 0 && err == nil {
 		words, err = g.translate(words)
 	}
@@ -111,7 +118,8 @@ func (g *genai) translate(words []string) ([]string, error) {
 	option, ours := g.known[name]
 	special := slices.Contains([]string{
 		"--endpoint-type", "--service-kind", "--fixed-schedule", "--input-file", "--measurement-interval", "-p",
-	}, name) || strings.HasPrefix(name, "--sweep-")
+		"--sweep-type", "--sweep-range", "--sweep-list",
+	}, name)
 	switch {
 	case here && row.why != "":
 		return nil, diag.New("genai-perf "+name+": has no counterpart", row.why)
@@ -245,24 +253,37 @@ func (g *genai) finish() error {
 	if g.sweep == nil {
 		return nil
 	}
-	flag := map[string]string{
-		"concurrency": "--concurrency", "request_rate": "--request-rate",
-		"input_sequence_length": "--isl",
-	}[g.sweep["type"]]
-	if flag == "" {
-		return diag.New("genai-perf --sweep-type "+g.sweep["type"]+": no flag sweeps that here",
-			"sweep concurrency, request_rate or input_sequence_length, or write sweep.parameters in the file")
+	kind := strings.ReplaceAll(cmp.Or(g.sweep["type"], "concurrency"), "-", "_")
+	sweep, known := genaiSweeps[kind]
+	if !known {
+		return diag.New("genai-perf --sweep-type "+g.sweep["type"]+": not swept by genai-perf",
+			"one of "+strings.Join(slices.Sorted(maps.Keys(genaiSweeps)), ", "))
 	}
 	list := g.sweep["list"]
-	if list == "" {
-		values, err := sweepRange(strings.Split(g.sweep["range"], ":"))
+	switch {
+	case list != "" && g.sweep["range"] != "":
+		return diag.New("genai-perf: --sweep-list and --sweep-range are both given", "one of them says what is swept")
+	case list == "":
+		values, err := sweepRange(strings.Split(cmp.Or(g.sweep["range"], "1:1024"), ":"))
 		if err != nil {
 			return err
 		}
 		list = values
 	}
-	g.out = append(g.out, flag, list)
+	if sweep.path != "" {
+		sweep.flag, list = "--set", "sweep.parameters."+sweep.path+"=["+list+"]"
+	}
+	g.out = append(g.out, sweep.flag, list)
 	return nil
+}
+
+// genaiSweeps are what genai-perf analyze sweeps: a flag that takes a list, or the path of an axis.
+var genaiSweeps = map[string]struct{ flag, path string }{
+	"concurrency":           {flag: "--concurrency"},
+	"request_rate":          {flag: "--request-rate"},
+	"input_sequence_length": {flag: "--isl"},
+	"num_dataset_entries":   {path: "dataset.entries"},
+	"batch_size":            {path: "dataset.prompts.batch_size"},
 }
 
 // sweepRange is min:max in powers of two, or min:max:step.

@@ -19,6 +19,10 @@ func TestGenAIWords(t *testing.T) {
 		{"analyze -m demo --endpoint-type chat --sweep-type concurrency --sweep-range 1:8", "--model-names demo --endpoint-type chat --concurrency 1,2,4,8", ""},
 		{"analyze -m demo --endpoint-type chat --sweep-type request_rate --sweep-range 100:250:50", "--model-names demo --endpoint-type chat --request-rate 100,150,200,250", ""},
 		{"analyze -m demo --endpoint-type chat --sweep-type input_sequence_length --sweep-list 100,150", "--model-names demo --endpoint-type chat --isl 100,150", ""},
+		{"analyze -m demo --endpoint-type chat --sweep-list 1,3", "--model-names demo --endpoint-type chat --concurrency 1,3", ""},
+		{"analyze -m demo --endpoint-type chat", "--model-names demo --endpoint-type chat --concurrency 1,2,4,8,16,32,64,128,256,512,1024", ""},
+		{"analyze -m demo --endpoint-type chat --sweep-type batch-size --sweep-range 1:4", "--model-names demo --endpoint-type chat --set sweep.parameters.dataset.prompts.batch_size=[1,2,4]", ""},
+		{"analyze -m demo --endpoint-type chat --sweep-type num_dataset_entries --sweep-range 100:300:100", "--model-names demo --endpoint-type chat --set sweep.parameters.dataset.entries=[100,200,300]", ""},
 		{"profile -m demo --endpoint-type chat -p 4000", "--model-names demo --benchmark-duration 14.4 --endpoint-type chat", "-p measures three windows"},
 		{"profile -m demo --endpoint-type chat -- -v --max-threads=8 -H A:b", "--model-names demo --header A:b --endpoint-type chat", ""},
 	} {
@@ -54,7 +58,8 @@ func TestGenAIRefusals(t *testing.T) {
 		"profile -m demo --endpoint-type chat --input-file synthetic:a,b":                   "synthetic:a,b: has no counterpart",
 		"profile -m demo --endpoint-type chat -- --shared-memory cuda":                      "--shared-memory",
 		"profile -m demo --endpoint-type chat --concurrency":                                "--concurrency: needs a value",
-		"analyze -m d --endpoint-type chat --sweep-type batch_size --sweep-range 1:2":       "batch_size: no flag sweeps that",
+		"analyze -m d --endpoint-type chat --sweep-type layers --sweep-range 1:2":           "layers: not swept by genai-perf",
+		"analyze -m d --endpoint-type chat --sweep-list 1,2 --sweep-range 1:2":              "are both given",
 		"analyze -m d --endpoint-type chat --sweep-type concurrency --sweep-range 8:1":      "expected min:max",
 		"analyze -m d --endpoint-type chat --sweep-type concurrency --sweep-range 1:9999:1": "more than 1000 values",
 	} {

@@ -26,6 +26,7 @@ const largest = 1 << 30
 type Run struct {
 	Dir     string
 	Config  Config
+	GPUs    bool            // the summary has figures of GPUs: statistics, which do not merge
 	config  json.RawMessage // as it stands in the file
 	stamps  stampsFile
 	request []request
@@ -125,11 +126,13 @@ func read(dir string) (*Run, error) {
 		return nil, &diag.Error{Place: dir, Message: "has no " + missing, Hint: "copy all files of the run"}
 	}
 	var doc struct {
-		Config json.RawMessage `json:"input_config"`
+		Config json.RawMessage            `json:"input_config"`
+		GPUs   map[string]json.RawMessage `json:"telemetry_stats"`
 	}
 	if err := parse(summary, &doc); err != nil {
 		return nil, err
 	}
+	r.GPUs = len(doc.GPUs) > 0
 	if len(doc.Config) > 0 {
 		if err := json.Unmarshal(doc.Config, &r.Config); err != nil {
 			return nil, &diag.Error{Place: summary, Message: err.Error(), Hint: "the file is damaged, or none of GenAI-Perf's"}

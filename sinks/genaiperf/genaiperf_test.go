@@ -21,15 +21,21 @@ func (byWords) Encode(dst []int, _ string) []int { return dst }
 func (byWords) Decode([]int) string              { return "" }
 func (byWords) Count(text string) int            { return len(strings.Fields(text)) }
 
-// run writes what GenAI-Perf leaves of a run of ten requests, two at a time: of each the first
-// token comes after 30 + (n mod 5) ms, seven more each 5 ms later, and an end mark.
+// run writes what GenAI-Perf leaves of a run of ten requests, two at a time.
 func run(t *testing.T, dir string) {
 	t.Helper()
+	runOf(t, dir, 10, 2)
+}
+
+// runOf writes a run of so many requests, slots at a time: of each the first token comes after
+// 30 + (n mod 5) ms, seven more each 5 ms later, and an end mark.
+func runOf(t *testing.T, dir string, count, slots int64) {
+	t.Helper()
 	const ms, chunk = int64(1e6), `data: {"choices": [{"delta": {"content": " token"}}]}`
-	free := [2]int64{}
+	free := make([]int64, slots)
 	var requests []any
-	for n := range int64(10) {
-		slot := n % 2
+	for n := range count {
+		slot := n % slots
 		sent := 1_700_000_000_000*ms + free[slot]*ms
 		var stamps []int64
 		var outputs []any
