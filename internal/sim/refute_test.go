@@ -350,6 +350,7 @@ func TestSentencesHold(t *testing.T) {
 		t.Skip("single runs are enough for the race detector")
 	}
 	valid, doubted, late := 0, 0, 0
+	var far farGates
 	over := map[bool][2]int{} // by whether the server keeps up: said of it, of how many runs
 	for n := range *refutations {
 		rng := seed.Stream(int64(n+*freshFrom), "sim/refute")
@@ -361,6 +362,7 @@ func TestSentencesHold(t *testing.T) {
 		}
 		rep := o.Reports[o.Outcomes[0].Run.ID]
 		s := storyOf(t, o)
+		far.add(o, s.numbers(&x))
 		for _, l := range lies(&x, o, &s) {
 			t.Errorf("run %d, %s: %s\n%v\n%s", n, rep.Verdict, l, x.pauses, text)
 		}
@@ -382,6 +384,11 @@ func TestSentencesHold(t *testing.T) {
 	}
 	t.Logf("%d VALID, %d not; %d clients stood still; overload said of %v of long runs at 130 %% and more, of %v at 90 %% and less",
 		valid, doubted, late, over[false], over[true])
+	t.Logf("gates on numbers in doubt: %d of %d that were kept are said to be missed, and %d of %d that were missed tenfold",
+		far.wronged, far.kept, far.found, far.missed)
+	if far.wronged > most(0.01, far.kept) || far.found < far.missed*9/10 {
+		t.Errorf("gates on numbers in doubt: %+v", far)
+	}
 	if up, down := over[true], over[false]; up[0] > most(0.03, up[1]) || down[1]-down[0] > most(0.05, down[1]) {
 		t.Errorf("overload is said of %d of %d long runs at 130 %% and more, and of %d of %d at 90 %% and less",
 			down[0], down[1], up[0], up[1])

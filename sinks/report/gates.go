@@ -42,7 +42,7 @@ func (r *Report) gatesSentence(short bool) string {
 		return ""
 	}
 	all := r.Results.GatesHeld + r.Results.GatesMissed
-	missed, yet, never, judged, taken := 0, 0, 0, 0, 0
+	missed, yet, never, unmeasured, judged, taken := 0, 0, 0, 0, 0, 0
 	few, uncertain := 0, unsupported{} // of those that passed
 	for i := range r.Results.Cells {
 		for _, g := range r.Results.Cells[i].Gates {
@@ -55,6 +55,9 @@ func (r *Report) gatesSentence(short bool) string {
 				missed++
 				continue
 			case g.State != decide.Undecided:
+				continue
+			case g.Unmeasured:
+				unmeasured++
 				continue
 			case g.Undecidable:
 				never++
@@ -69,20 +72,25 @@ func (r *Report) gatesSentence(short bool) string {
 			}
 		}
 	}
-	said := fmt.Sprintf("%d of %d passed", all-missed-yet-never, all)
-	switch {
+	said, passed := "", all-missed-yet-never-unmeasured
+	switch said = fmt.Sprintf("%d of %d passed", passed, all); {
+	case all == unmeasured:
+		return "not measured, which counts as missed"
 	case all == yet+never: // "0 of 1 passed" would say that it was missed
 		said = "none of " + fmt.Sprint(all) + " decided"
 		if all == 1 {
 			said = "not decided"
 		}
-	case few > 0 && few == all-missed-yet-never:
+	case few > 0 && few == passed:
 		said += ", by an uncertain " + words.And(uncertain)
 	case few > 0:
 		said += fmt.Sprintf(" (%d by an uncertain %s)", few, words.And(uncertain))
 	}
-	if missed > 0 && yet+never > 0 { // without, the rest are missed
+	if missed > 0 && yet+never+unmeasured > 0 { // without, the rest are missed
 		said += fmt.Sprintf(", %d missed", missed)
+	}
+	if unmeasured > 0 {
+		said += fmt.Sprintf(", %d not measured", unmeasured)
 	}
 	if short && yet+never > 0 {
 		said, never = said+fmt.Sprintf(", %d open", yet+never), 0

@@ -87,6 +87,8 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 			t := junitCase{Class: words.Line(c.Cell.Short()), Name: words.Line(g.Gate.Expr)}
 			if g.Unusable { // what spoiled the number fails by itself
 				t.Skipped = &junitText{words.Line("cannot be judged: " + g.Text + " " + g.Note)}
+			} else if g.Unmeasured {
+				t.Failure = &junitText{words.Line("not measured: " + g.Text)}
 			} else if !g.Held {
 				t.Failure = &junitText{words.Line(string(g.State) + ": " + g.Text + " " + g.Note)}
 			}

@@ -87,7 +87,12 @@ func TestEveryGateAndCellIsCounted(t *testing.T) {
 			g.Held = g.State == decide.Held || g.State == decide.Undecided && rng.IntN(2) == 0
 			g.Undecidable = g.State == decide.Undecided && rng.IntN(2) == 0
 			g.Unusable = g.Undecidable && !g.Held && rng.IntN(2) == 0
+			if g.Unmeasured = g.Undecidable && !g.Unusable && rng.IntN(3) == 0; g.Unmeasured {
+				g.Held = false
+			}
 			switch {
+			case g.Unmeasured:
+				want["not measured"]++
 			case g.Undecidable:
 				want["cannot be judged"]++
 			case g.State == decide.Undecided:
@@ -109,8 +114,14 @@ func TestEveryGateAndCellIsCounted(t *testing.T) {
 			r.Results.Cells = append(r.Results.Cells, c)
 		}
 		said, _, _ := strings.Cut(r.GatesSentence(), ";")
+		if n := len(r.Results.Cells); want["not measured"] == n {
+			if said != "not measured, which counts as missed" {
+				t.Fatalf("%q, and nothing was measured", said)
+			}
+			continue
+		}
 		for what, n := range want {
-			if what == "missed" && want["cannot be judged"]+want["not decided yet"] == 0 {
+			if what == "missed" && want["cannot be judged"]+want["not decided yet"]+want["not measured"] == 0 {
 				continue // the rest
 			}
 			if what != "passed" && !strings.Contains(said, ", "+digit(n)+" "+what) ||

@@ -180,7 +180,7 @@ func (r *Results) FromPlugins() (out []*metrics.Metric) {
 func untold(tag string) string {
 	switch m, ok := telemetry.MeasureOf(tag); {
 	case !ok:
-		return "metric not available"
+		return "no run measured it"
 	case m.Of == telemetry.OfGPUs:
 		return "no GPU was read in the run, or not well enough to rely on"
 	case m.Of == telemetry.OfPlugin:

@@ -28,6 +28,7 @@ type GateOutcome struct {
 	Undecidable bool   // UNDECIDED, and more trials do not decide it: Note, or Text, says why
 	Few         string // the percentile that it rests on, of too few requests to be certain; "" for none
 	Unusable    bool   // Undecidable, for every run's value is invalid: neither held nor missed
+	Unmeasured  bool   // Undecidable, for no run has the number: it does not pass, whatever the policy
 }
 
 // Policies for a gate that the intervals leave open (gates_undecided).
@@ -54,6 +55,8 @@ func (r *Results) judgeGates(p *sweep.Plan) {
 			o := gates[g].judge(c)
 			if o.State == Undecided {
 				r.GatesUndecided++
+			}
+			if o.State == Undecided && !o.Unmeasured {
 				o.Held = o.Held && p.Experiment.GatesUndecided != AsMissed || p.Experiment.GatesUndecided == AsPassed
 			}
 			if c.Gates = append(c.Gates, o); o.Held {
@@ -67,11 +70,13 @@ func (r *Results) judgeGates(p *sweep.Plan) {
 
 // judge evaluates the gate at a cell: HELD when it holds at every combination of
 // interval ends, MISSED when at none. What has no interval because trials are too few
-// is decided by its value. A statistic that the cell does not have makes it missed.
+// is decided by its value. A number in doubt decides where all that it may be lies on one
+// side, and where it misses by far. Without a number nothing is decided.
 func (g *Gate) judge(c *CellResult) GateOutcome {
 	at, text, missing := g.evidence(c)
 	out := GateOutcome{Gate: g, State: Missed, Text: text}
-	if said, doubted := g.doubt(c); doubted {
+	said, doubted := g.doubt(c)
+	if doubted {
 		if held, possible, decided := g.whatever(c); decided {
 			out.Held, out.State, out.Text = held, stateOf(held), possible
 			out.Note = said + ", but the outcome is the same either way"
@@ -79,9 +84,14 @@ func (g *Gate) judge(c *CellResult) GateOutcome {
 		}
 	}
 	if missing {
-		if slices.ContainsFunc(g.refs, func(k Key) bool { return c.Taint(k).Gone() }) {
-			out.State, out.Undecidable, out.Unusable = Undecided, true, true // not the server's doing
-		}
+		out.State, out.Undecidable = Undecided, true
+		// what is invalid is not the server's doing
+		out.Unusable = slices.ContainsFunc(g.refs, func(k Key) bool { return c.Taint(k).Gone() })
+		out.Unmeasured = !out.Unusable
+		return out
+	}
+	if doubted && g.missesByFar(c) {
+		out.Note = fmt.Sprintf("%s, but missed even if it were %d times better", g.doubtAside(c), farOff)
 		return out
 	}
 	held, err := at.holds(at.points())
@@ -113,7 +123,7 @@ func (g *Gate) judge(c *CellResult) GateOutcome {
 		out.State = Undecided
 		out.Trials, out.Note = at.wouldSettle(c.Trials)
 	}
-	if said, doubted := g.doubt(c); doubted {
+	if doubted {
 		out.State, out.Undecidable, out.Note = Undecided, true, said
 	}
 	return out
@@ -127,6 +137,21 @@ func (g *Gate) doubt(c *CellResult) (said string, doubted bool) {
 		}
 	}
 	return said, doubted
+}
+
+// doubtAside is the same without brackets, for a note that has them.
+func (g *Gate) doubtAside(c *CellResult) (said string) {
+	for _, k := range g.refs {
+		t := c.Taint(k)
+		switch {
+		case t.None():
+		case len(g.refs) == 1: // which is not said again
+			said = t.Aside()
+		default:
+			said = k.Spoken() + " is " + t.Aside()
+		}
+	}
+	return said
 }
 
 // whatever judges a gate wherever its numbers in doubt may lie: decided where all that they
