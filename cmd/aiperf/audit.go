@@ -19,15 +19,17 @@ var auditCommand = command{
 really received and sent, and when. Each quantity that the client reports is
 held against that log.
 
-  aiperf audit self
   aiperf audit self --scenario single,poisson
+  aiperf audit guidellm --tokenizer DIR
   aiperf audit -o out -- bench --url {url} --users {concurrency}
       --requests {requests} --output {out}
 
+A client that is known by name is started as the PATH finds it: aiperf (AIPerf),
+endpoints, genai-bench, guidellm, inference-perf, sglang, vllm, and self.
 A command has places for what is asked: {url}, {out}, {requests}, {warmup},
-{isl}, {osl}, {model}, {tokenizer}, and {concurrency}, or {rate} and {law}. It
-runs on this machine, which --allow-hooks permits. Scenarios for whose load it
-has no place are left out. Reports are read as aiperf import reads them.
+{isl}, {osl}, {model}, {tokenizer}, and {concurrency}, or {rate} and {law};
+{prompts} is a file with them. --allow-hooks permits it. Scenarios for whose
+load there is no place are left out. Reports are read as aiperf import does.
 
 Times include those of the machine: on a busy one a client seems late. The
 table is also written as audit.json beside logs and reports. Exit code 3 says

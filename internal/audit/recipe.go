@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,11 +20,17 @@ import (
 // Recipe is how a client is started, so that it writes its report into {out}. A file of
 // recipes/ each.
 type Recipe struct {
-	Name   string   `yaml:"name"`
-	Closed []string `yaml:"closed"` // command of a closed loop; none where it has no such load
-	Open   []string `yaml:"open"`   // of a rate
-	Ends   []int    `yaml:"ends"`   // exit codes besides 0 with which it has measured
-	Before int      `yaml:"before"` // requests that it sends ahead of all others, and does not count
+	Name    string   `yaml:"name"`
+	Version []string `yaml:"version"` // command that prints the client's version, for reports that do not tell it
+	Closed  []string `yaml:"closed"`  // command of a closed loop; none where it has no such load
+	Open    []string `yaml:"open"`    // of a rate
+	Laws    []string `yaml:"laws"`    // that Open knows; none is all of them
+	// Files are written beside {out} before the client starts, by name; {dir} is their folder.
+	Files  map[string]string `yaml:"files"`
+	Ends   []int             `yaml:"ends"`   // exit codes besides 0 with which it has measured
+	Before int               `yaml:"before"` // requests that it sends ahead of all others, and does not count
+
+	known bool // of recipes/, not a command line, whose words may name files from where it was typed
 }
 
 //go:embed recipes
@@ -47,6 +54,7 @@ func Recipes() ([]Recipe, error) {
 		if err := d.Decode(&r); err != nil {
 			return nil, fmt.Errorf("recipes/%s: %w", f.Name(), err)
 		}
+		r.known = true
 		out = append(out, r)
 	}
 	return out, nil
@@ -78,19 +86,42 @@ func Own(words []string) (*Recipe, error) {
 	return r, nil
 }
 
-// command is the recipe's for a scenario, nil where it has none.
-func (r *Recipe) command(s *Scenario, exe, url, out string) []string {
-	words := r.Closed
-	if s.open() {
-		words = r.Open
+// words are the recipe's for a scenario with their places unfilled, nil where it has none.
+func (r *Recipe) words(s *Scenario) []string {
+	switch {
+	case !s.open():
+		return r.Closed
+	case len(r.Laws) > 0 && !slices.Contains(r.Laws, s.Law):
+		return nil
 	}
-	fill := strings.NewReplacer("{self}", exe, "{url}", url, "{out}", out, "{model}", "demo",
-		"{tokenizer}", cmp.Or(s.Tokenizer, "builtin"),
-		"{concurrency}", strconv.Itoa(s.Closed), "{rate}", strconv.FormatFloat(s.Rate, 'f', -1, 64), "{law}", s.Law,
+	return r.Open
+}
+
+// uses says whether a command or a file has a place.
+func (r *Recipe) uses(s *Scenario, place string) bool {
+	has := func(text string) bool { return strings.Contains(text, "{"+place+"}") }
+	for _, text := range r.Files {
+		if has(text) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(r.words(s), has)
+}
+
+// places are what stands for them in one scenario.
+func places(s *Scenario, exe, server, dir string) *strings.Replacer {
+	return strings.NewReplacer("{self}", exe, "{url}", server, "{address}", strings.TrimPrefix(server, "http://"),
+		"{dir}", dir, "{out}", filepath.Join(dir, outName), "{prompts}", filepath.Join(dir, promptsName), "{model}", "demo",
+		"{tokenizer}", cmp.Or(s.Tokenizer, "builtin"), "{folder}", s.Tokenizer, "{concurrency}", strconv.Itoa(s.Closed),
+		"{rate}", strconv.FormatFloat(s.Rate, 'f', -1, 64), "{law}", s.Law, "{seconds}", strconv.Itoa(s.seconds()),
 		"{requests}", strconv.Itoa(s.Requests), "{warmup}", strconv.Itoa(s.Warmup),
 		"{isl}", strconv.Itoa(s.ISL), "{osl}", strconv.Itoa(s.OSL))
+}
+
+// command is the recipe's for a scenario, nil where it has none.
+func (r *Recipe) command(s *Scenario, fill *strings.Replacer) []string {
 	var filled []string
-	for _, w := range words {
+	for _, w := range r.words(s) {
 		filled = append(filled, fill.Replace(w))
 	}
 	return filled
@@ -98,11 +129,7 @@ func (r *Recipe) command(s *Scenario, exe, url, out string) []string {
 
 // warmup is how many of the first requests that the server saw are not to be measured.
 func (r *Recipe) warmup(s *Scenario) int {
-	words := r.Closed
-	if s.open() {
-		words = r.Open
-	}
-	if !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "{warmup}") }) {
+	if !r.uses(s, "warmup") {
 		return r.Before // it was not asked for any
 	}
 	return r.Before + s.Warmup

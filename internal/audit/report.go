@@ -21,17 +21,18 @@ func (r Report) says(metric, stat string) *float64 {
 	return nil
 }
 
-// readReport reads the files that a client wrote into a folder, of whatever tool they are.
-func readReport(dir string) (Report, error) {
+// readReport reads the files that a client wrote into a folder, of whatever tool they are, and
+// its version, where they tell.
+func readReport(dir string) (out Report, version string, err error) {
 	res, err := importer.Open(dir)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if len(res.Runs) != 1 {
-		return nil, diag.New(fmt.Sprintf("%s: %d runs of %s, one is expected", dir, len(res.Runs), res.Own()), "")
+		return nil, "", diag.New(fmt.Sprintf("%s: %d runs of %s, one is expected", dir, len(res.Runs), res.Own()), "")
 	}
 	run := &res.Runs[0]
-	out := Report{
+	out = Report{
 		metrics.RequestCount: {"avg": float64(run.OK)}, metrics.ErrorRequestCount: {"avg": float64(run.Failed)},
 	}
 	for _, s := range run.Stats {
@@ -45,5 +46,5 @@ func readReport(dir string) (Report, error) {
 			}
 		}
 	}
-	return out, nil
+	return out, res.Version, nil
 }

@@ -1,6 +1,9 @@
 package audit
 
-import "net/url"
+import (
+	"math"
+	"net/url"
+)
 
 // Scenario is a load on a server whose behaviour is known.
 type Scenario struct {
@@ -77,3 +80,11 @@ func (s *Scenario) address() string {
 
 // open says whether requests are sent at a rate.
 func (s *Scenario) open() bool { return s.Closed == 0 }
+
+// seconds are how long the measured requests take at the rate; 0 in a closed loop.
+func (s *Scenario) seconds() int {
+	if s.open() {
+		return int(math.Ceil(float64(s.Requests) / s.Rate))
+	}
+	return 0
+}

@@ -97,27 +97,37 @@ func (t Truth) seconds() float64 {
 	return float64(end-t[0].Recv) / 1e9
 }
 
-// held are the most requests in flight, and their mean over time from when so many requests
-// as are to be in flight have arrived until the last one arrives; NaN where that is no time.
+// held are the most requests in flight, each until its last token was handed over: before that
+// the client cannot know that it may send the next one. And their mean over time, each until its
+// end, from when so many requests as are to be in flight have arrived until the last one
+// arrives; NaN where that is no time.
 func (t Truth) held(closed int) (peak int, mean float64) {
 	type step struct {
 		at int64
 		by int
 	}
-	var steps []step
-	for i := range t {
-		steps = append(steps, step{t[i].Recv, 1}, step{t[i].End, -1})
+	until := func(end func(e *mockserver.Entry) int64) []step {
+		var steps []step
+		for i := range t {
+			steps = append(steps, step{t[i].Recv, 1}, step{end(&t[i]), -1})
+		}
+		slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.at, b.at), a.by-b.by) })
+		return steps
 	}
-	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.at, b.at), a.by-b.by) })
+	now := 0
+	for _, s := range until(func(e *mockserver.Entry) int64 { return cmp.Or(e.Last, e.End) }) {
+		now += s.by
+		peak = max(peak, now)
+	}
 	from, to := t[min(max(closed, 1), len(t))-1].Recv, t[len(t)-1].Recv
-	now, last, area := 0, from, 0.0
-	for _, s := range steps {
+	last, area := from, 0.0
+	now = 0
+	for _, s := range until(func(e *mockserver.Entry) int64 { return e.End }) {
 		if at := min(max(s.at, from), to); at > last {
 			area += float64(now) * float64(at-last)
 			last = at
 		}
 		now += s.by
-		peak = max(peak, now)
 	}
 	return peak, area / float64(to-from)
 }

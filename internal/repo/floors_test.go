@@ -23,7 +23,7 @@ cmd/aiperf: *
 internal/acceptance: *
 internal/argv: internal/diag internal/secret schema
 internal/atomicfile:
-internal/audit: internal/diag internal/metrics internal/mockserver internal/stats internal/words sinks/importer
+internal/audit: internal/diag internal/metrics internal/mockserver internal/stats internal/words runner/hook sinks/importer
 internal/bench: *
 internal/browser:
 internal/capture: internal/atomicfile internal/diag internal/record internal/secret internal/words loadgen/endpoint loadgen/endpoint/claims loadgen/tokenizer loadgen/transport

@@ -4,5 +4,5 @@ package hook
 
 import "os/exec"
 
-// ownGroup has no groups to offer: the command alone is ended.
-func ownGroup(*exec.Cmd) (end func()) { return func() {} }
+// OwnGroup has no groups to offer: the command alone is ended.
+func OwnGroup(*exec.Cmd) (end func()) { return func() {} }

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// ownGroup gives the command a process group: Ctrl-C is not its business, and
+// OwnGroup gives the command a process group: Ctrl-C is not its business, and
 // who ends it ends what it started. The function that is returned ends the rest
 // of the group at once.
-func ownGroup(cmd *exec.Cmd) (end func()) {
+func OwnGroup(cmd *exec.Cmd) (end func()) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	signal := func(s syscall.Signal) error {
 		if cmd.Process == nil {

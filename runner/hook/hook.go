@@ -36,7 +36,7 @@ func Run(ctx context.Context, dir string, command []string) error {
 	defer out.Close()           //nolint:errcheck // it was only written by others
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, out, out, patience
-	end := ownGroup(cmd)
+	end := OwnGroup(cmd)
 	err = cmd.Run()
 	if err == nil {
 		return nil
