@@ -93,6 +93,7 @@ func (p *phase) close(now int64) {
 	p.bookMissed()
 	p.books.sum(res, now)
 	p.steadyRate(res)
+	p.windows.sum(res)
 	res.Stop = p.stops.reason()
 	if res.Scale = p.scaling.report(); res.Scale != nil {
 		res.Gauge.SteadyStart, res.Gauge.SteadyEnd = record.None, record.None

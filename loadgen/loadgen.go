@@ -18,6 +18,7 @@ import (
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/loadgen/scale"
+	"aiperf.dev/aiperf/loadgen/stable"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/loadgen/tokenizer/chat"
 	"aiperf.dev/aiperf/loadgen/transport"
@@ -148,7 +149,7 @@ type PhaseResult struct {
 	// requests that the schedule wanted: issued and unsent ones; 0 in closed loop
 	Due int64
 	// requests, sessions, duration, interrupted, failures, unreachable, stalled, schedule,
-	// adaptive_scale
+	// adaptive_scale, stable
 	Stop   string
 	Closed bool // a closed loop: answers, and no clock, say when the next request goes
 	// its concurrency; 0 in other modes, and where prefills alone are limited
@@ -162,11 +163,12 @@ type PhaseResult struct {
 	// of random arrivals: variance of a count ÷ its mean; 1 for Poisson, 1/smoothness for gamma
 	Dispersion float64
 	// the load changes over the phase on purpose: a ramp of the rate, a series, a trace
-	Varying  bool
-	Gauge    Gauge
-	Scale    *scale.Report    // of a phase that raises its own load; nil for any other
-	Branches *record.Branches // of a set whose sessions start others; nil for any other
-	Notes    []string         // what the watchdog had to do, one line each
+	Varying   bool
+	Gauge     Gauge
+	Scale     *scale.Report    // of a phase that raises its own load; nil for any other
+	Stability *stable.Report   // of a phase that ends by its own windows; nil for any other
+	Branches  *record.Branches // of a set whose sessions start others; nil for any other
+	Notes     []string         // what the watchdog had to do, one line each
 }
 
 // Gauge is an in-flight count kept independently of the records.

@@ -42,6 +42,7 @@ type phase struct {
 	stops stops
 
 	scaling *scaling // how the phase raises its own load; nil where it does not
+	windows *windows // by which the phase ends; nil where its end is planned
 
 	punctual *punctual // the slots of a client that never stands still; nil where no wait for one matters
 
@@ -77,6 +78,7 @@ func (p *phase) begin(now int64) {
 	p.wait.begin(now)
 	p.books.begin(p.result.Target, now)
 	p.scaling.begin(now)
+	p.windows.begin(now)
 	if p.pred != nil {
 		p.pred.heir = p
 		p.slots.inherit(p.pred.slots)
@@ -141,6 +143,7 @@ func (p *phase) answerOver(r *request, now int64) {
 		if p.scaling != nil {
 			p.scaling.ended++
 		}
+		p.windows.answered(r)
 		p.engine.arrived(r)
 		r.ended = p.engine.completions
 		p.engine.completions++
@@ -212,6 +215,7 @@ func (p *phase) step(now int64) (next int64) {
 	p.wait.ripen(now, p.stops.end)
 	p.stallIfDue(now)
 	p.scaleIfDue(now)
+	p.endIfStable(now)
 	p.stopIfDue(now)
 	for p.stops.why == "" && !p.starved && p.sendOne(now) {
 	}
@@ -242,7 +246,7 @@ func (p *phase) capIdle(now int64) {
 func (p *phase) deadline() int64 {
 	next := p.punctual.looks()
 	if p.stops.why == "" && !p.starved { // the renderer wakes us
-		next = min(next, p.stops.end, p.scaling.looks(), p.slots.grows(p.start), p.wait.ripens())
+		next = min(next, p.stops.end, p.scaling.looks(), p.windows.looks(), p.slots.grows(p.start), p.wait.ripens())
 		if p.wanted() && (p.wait.ticks.Len() == 0 || p.skipping) {
 			next = min(next, p.wait.next)
 		}

@@ -180,6 +180,7 @@ func newPhase(d *driver, cfg *schema.Phase) (*phase, error) {
 		}
 		p.scaling, p.punctual = newScaling(cfg, figure), nil // which knows limits that stay
 	}
+	p.windows = newWindows(cfg)
 	if d.set(cfg).Trees() {
 		p.result.Branches = &p.books.branches.Branches
 	}

@@ -19,6 +19,7 @@ const (
 	stopStalled     = "stalled"
 	stopSchedule    = "schedule"
 	stopScaled      = "adaptive_scale"
+	stopStable      = "stable"
 
 	skipOnCap   = "on_cap"           // no slot was free (on_cap: skip)
 	skipLate    = "client_late"      // a client that never stands still would have sent it

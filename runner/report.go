@@ -9,6 +9,7 @@ import (
 	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/loadgen/scale"
+	"aiperf.dev/aiperf/loadgen/stable"
 	"aiperf.dev/aiperf/runner/onerun"
 	"aiperf.dev/aiperf/runner/verdict"
 )
@@ -112,6 +113,8 @@ type PhaseReport struct {
 	HeldShare   *float64         `json:"concurrency_held,omitempty"`
 	// Scale is what a phase decided that raises its own load; absent for any other.
 	Scale *scale.Report `json:"adaptive_scale,omitempty"`
+	// Stability is what a phase saw that ends by its own windows; absent for any other.
+	Stability *stable.Report `json:"stability,omitempty"`
 	// Branches are the sessions that others started; absent where none can.
 	Branches *record.Branches `json:"branches,omitempty"`
 }
@@ -161,8 +164,8 @@ func reportPhase(p loadgen.PhaseResult) PhaseReport {
 		Name: p.Name, Warmup: p.Warmup, Start: p.Start, End: p.End, Issued: p.Issued, OK: p.OK, Failed: p.Failed,
 		Cancelled: p.CancelledCount, Cut: p.Cut, Unsent: p.Unsent, Skipped: p.Skipped, Stop: p.Stop, Target: p.Target,
 		Rate: p.Rate,
-		Open: !p.Closed, Scale: p.Scale, Branches: p.Branches, MeanFlight: metrics.OrNil(p.Gauge.Mean),
-		HeldShare: metrics.OrNil(p.Gauge.HeldShare),
+		Open: !p.Closed, Scale: p.Scale, Stability: p.Stability, Branches: p.Branches,
+		MeanFlight: metrics.OrNil(p.Gauge.Mean), HeldShare: metrics.OrNil(p.Gauge.HeldShare),
 	}
 	if p.Answered != record.None {
 		r.Answered = &p.Answered

@@ -53,6 +53,10 @@ func (res *Result) Report() *report.Report {
 		}
 		for _, p := range rep.Phases {
 			switch {
+			case p.Stability != nil && res.Plan.Several():
+				r.Notices = append(r.Notices, fmt.Sprintf("%s, trial %d: %s", o.Run.Cell.Short(), o.Run.Trial, p.Stability.Sentence()))
+			case p.Stability != nil:
+				r.Notices = append(r.Notices, p.Stability.Sentence())
 			case p.Scale == nil:
 			case res.Plan.Several():
 				r.Notices = append(r.Notices, o.Run.Cell.Short()+": "+p.Scale.Sentence())

@@ -27,6 +27,14 @@ func raising(policy string) tree {
 	}
 }
 
+// windowed is a phase that ends by its own windows.
+func windowed(mode string) tree {
+	return tree{
+		"benchmark.phases.0.requests": nil, "benchmark.phases.0.duration": 60,
+		"benchmark.phases.0.stability.mode": mode,
+	}
+}
+
 // Every setting of the schema stands in the table of effects, once, and nothing
 // else does: whoever adds a field says when it has an effect.
 func TestEffectsAreComplete(t *testing.T) {
@@ -275,6 +283,8 @@ var around = map[string]surroundings{
 	"synthetic data, and an endpoint type that takes video":                  {tree{}, []tree{fromFile, {"benchmark.endpoint.type": "responses"}}},
 
 	"step_policy: sla_margin":         {raising("sla_margin"), []tree{raising("fixed_percent_step")}},
+	"mode: time_windows":              {windowed("time_windows"), []tree{windowed("count_windows")}},
+	"mode: count_windows":             {windowed("count_windows"), []tree{windowed("time_windows")}},
 	"step_policy: fixed_percent_step": {raising("fixed_percent_step"), []tree{raising("sla_margin")}},
 
 	"a rate of cancellation above 0":          {tree{"benchmark.phases.0.cancellation.rate": 5}, []tree{{"benchmark.phases.0.cancellation.rate": 0}}},

@@ -509,6 +509,12 @@ var (
 		return unless(v.phase.Cancellation != nil && v.phase.Cancellation.Rate > 0,
 			" without a rate above 0 (--request-cancellation-rate)")
 	}}
+	timeWindows = &need{name: "mode: time_windows", cell: func(v *view) lack {
+		return unless(v.phase.Stability != nil && !v.phase.Stability.ByCount(), " with mode: count_windows")
+	}}
+	countWindows = &need{name: "mode: count_windows", cell: func(v *view) lack {
+		return unless(v.phase.Stability != nil && v.phase.Stability.ByCount(), " with mode: time_windows")
+	}}
 	stepsByMargin = &need{name: "step_policy: sla_margin", cell: func(v *view) lack {
 		return unless(v.phase.AdaptiveScale != nil && v.phase.AdaptiveScale.Strategy.StepPolicy != FixedPercentStep,
 			" with step_policy: fixed_percent_step")

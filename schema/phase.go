@@ -32,6 +32,7 @@ type Phase struct {
 	RateRamp               *Ramp          `json:"rate_ramp,omitempty"`
 	Cancellation           *Cancellation  `json:"cancellation,omitempty"`
 	AdaptiveScale          *AdaptiveScale `json:"adaptive_scale,omitempty"`
+	Stability              *Stability     `json:"stability,omitempty"` // ours
 	FailedRequestThreshold *float64       `json:"failed_request_threshold,omitempty"`
 	Seamless               bool           `json:"seamless"`
 	OnCap                  string         `json:"on_cap,omitempty"`   // ours: queue (default), skip
@@ -49,6 +50,26 @@ type Phase struct {
 	// Primes is the name of the phase for which this one primes the server's
 	// cache; nobody writes it.
 	Primes string `json:"-"`
+}
+
+// Stability ends a phase by its own windows; see package loadgen/stable.
+type Stability struct {
+	Percentage float64  `json:"percentage"`
+	Mode       string   `json:"mode"`     // time_windows, count_windows
+	Interval   Duration `json:"interval"` // s, of a time window
+	Requests   int64    `json:"requests"` // of a count window
+}
+
+// ByCount tells whether a window ends after a count of requests.
+func (s *Stability) ByCount() bool { return s.Mode == "count_windows" }
+
+// Words are what is looked for: "until throughput and latency of three windows of 5 s agree within 10 %".
+func (s *Stability) Words() string {
+	window := fmt.Sprintf("%g s", float64(s.Interval))
+	if s.ByCount() {
+		window = fmt.Sprintf("%d requests", s.Requests)
+	}
+	return fmt.Sprintf("until throughput and latency of three windows of %s agree within %g %%", window, s.Percentage)
 }
 
 // AdaptiveScale is how a phase raises its own load while it runs; see package loadgen/scale.

@@ -152,7 +152,10 @@ func boundPhase(f *schema.Phase) PhaseBound {
 			out.Stop += " or " + plan.Stops[n-1]
 		}
 	}
-	if f.AdaptiveScale != nil { // it ends when a value has held
+	if s := f.Stability; s != nil {
+		out.Mode += ", " + s.Words()
+	}
+	if f.AdaptiveScale != nil || f.Stability != nil { // it ends when a value has held, or windows agree
 		out.Stop, out.AtLeast = out.Stop+" at the latest", 0
 	}
 	return out

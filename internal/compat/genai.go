@@ -43,10 +43,6 @@ var genaiFlags = []genaiFlag{
 	},
 	{names: []string{"--checkpoint-dir"}, note: "every plan can be resumed: aiperf run FILE --resume"},
 	{names: []string{"--max-threads"}, note: "requests in flight are not bound to threads"},
-	{
-		names: []string{"--stability-percentage", "-s"},
-		note:  "a run is not repeated until it is stable; --num-profile-runs repeats it and gives intervals",
-	},
 	{names: []string{"--verbose", "-v"}, bare: true, note: "progress is always shown"},
 	{
 		names: []string{"--backend"},
@@ -89,7 +85,9 @@ func GenAIWords(words []string) (out, notes []string, err error) {
 type genai struct {
 	known      map[string]schema.Option
 	out, notes []string
-	endpoint   string // --endpoint-type as given
+	endpoint   string  // --endpoint-type as given
+	window     float64 // ms of a window; 0: requests are counted, and perf_analyzer cuts none
+	stability  float64 // percent; 0: not said
 	sweep      map[string]string
 }
 
@@ -118,6 +116,7 @@ func (g *genai) translate(words []string) ([]string, error) {
 	option, ours := g.known[name]
 	special := slices.Contains([]string{
 		"--endpoint-type", "--service-kind", "--fixed-schedule", "--input-file", "--measurement-interval", "-p",
+		"--stability-percentage", "-s",
 		"--sweep-type", "--sweep-range", "--sweep-list",
 	}, name)
 	switch {
@@ -195,10 +194,13 @@ func (g *genai) special(name string, values []string) error {
 		if err != nil || !(ms > 0) || ms > 1e9 {
 			return diag.New("genai-perf "+name+" "+value+": expected milliseconds above 0", "")
 		}
-		// perf_analyzer waits 1.2 times as long, and at GenAI-Perf's stability of 999 % three
-		// windows always suffice
-		g.out = append(g.out, "--benchmark-duration", strconv.FormatFloat(3*1.2*ms/1e3, 'g', 12, 64))
-		g.notes = append(g.notes, "genai-perf "+name+" measures three windows of 1.2 times as long: together they are the duration")
+		g.window = 1.2 * ms // which is how long perf_analyzer waits
+	case "--stability-percentage", "-s":
+		s, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(s > 0) || s > anyThree {
+			return diag.New("genai-perf "+name+" "+value+": expected percent above 0, at most 999", "")
+		}
+		g.stability = s
 	case "--fixed-schedule":
 		if !strings.EqualFold(value, "false") {
 			g.out = append(g.out, name)
@@ -250,6 +252,7 @@ func (g *genai) finish() error {
 			"add --endpoint-type chat")
 	}
 	g.out = append(g.out, "--endpoint-type", g.endpoint)
+	g.windows()
 	if g.sweep == nil {
 		return nil
 	}
@@ -275,6 +278,26 @@ func (g *genai) finish() error {
 	}
 	g.out = append(g.out, sweep.flag, list)
 	return nil
+}
+
+// anyThree is GenAI-Perf's stability: at 999 % any three windows agree, but for one that has
+// eleven times as much as another.
+const anyThree = 999
+
+// windows adds how the load ends where windows say so.
+func (g *genai) windows() {
+	switch {
+	case g.window == 0 && g.stability > 0:
+		g.notes = append(g.notes, "genai-perf --stability-percentage is left out: perf_analyzer cuts no windows where requests are counted; --measurement-interval has it cut them")
+	case g.window == 0:
+	case g.stability == 0 || g.stability == anyThree:
+		g.out = append(g.out, "--benchmark-duration", strconv.FormatFloat(3*g.window/1e3, 'g', 12, 64))
+		g.notes = append(g.notes, "genai-perf --measurement-interval measures three windows of 1.2 times as long: together they are the duration")
+	default:
+		g.out = append(g.out, "--measurement-interval", strconv.FormatFloat(g.window, 'g', 12, 64),
+			"--stability-percentage", strconv.FormatFloat(g.stability, 'g', 12, 64))
+		g.notes = append(g.notes, "genai-perf --measurement-interval is 1.2 times as long in perf_analyzer, and here")
+	}
 }
 
 // genaiSweeps are what genai-perf analyze sweeps: a flag that takes a list, or the path of an axis.

@@ -23,7 +23,10 @@ func TestGenAIWords(t *testing.T) {
 		{"analyze -m demo --endpoint-type chat", "--model-names demo --endpoint-type chat --concurrency 1,2,4,8,16,32,64,128,256,512,1024", ""},
 		{"analyze -m demo --endpoint-type chat --sweep-type batch-size --sweep-range 1:4", "--model-names demo --endpoint-type chat --set sweep.parameters.dataset.prompts.batch_size=[1,2,4]", ""},
 		{"analyze -m demo --endpoint-type chat --sweep-type num_dataset_entries --sweep-range 100:300:100", "--model-names demo --endpoint-type chat --set sweep.parameters.dataset.entries=[100,200,300]", ""},
-		{"profile -m demo --endpoint-type chat -p 4000", "--model-names demo --benchmark-duration 14.4 --endpoint-type chat", "-p measures three windows"},
+		{"profile -m demo --endpoint-type chat -p 4000", "--model-names demo --endpoint-type chat --benchmark-duration 14.4", "measures three windows"},
+		{"profile -m demo --endpoint-type chat -p 4000 -s 999", "--model-names demo --endpoint-type chat --benchmark-duration 14.4", "measures three windows"},
+		{"profile -m demo --endpoint-type chat -s 15 -p 4000", "--model-names demo --endpoint-type chat --measurement-interval 4800 --stability-percentage 15", "1.2 times as long in perf_analyzer"},
+		{"profile -m demo --endpoint-type chat -s 15 --request-count 20", "--model-names demo --request-count 20 --endpoint-type chat", "cuts no windows where requests are counted"},
 		{"profile -m demo --endpoint-type chat -- -v --max-threads=8 -H A:b", "--model-names demo --header A:b --endpoint-type chat", ""},
 	} {
 		words, notes, err := GenAIWords(strings.Fields(c.in))
@@ -55,6 +58,7 @@ func TestGenAIRefusals(t *testing.T) {
 		"profile -m demo --endpoint-type chat --backend vllm":                               "--backend: has no counterpart",
 		"profile -m demo --endpoint-type chat --no-such 3":                                  "--no-such: unknown flag",
 		"profile -m demo --endpoint-type chat --measurement-interval soon":                  "expected milliseconds above 0",
+		"profile -m demo --endpoint-type chat -s 1000":                                      "-s 1000: expected percent above 0, at most 999",
 		"profile -m demo --endpoint-type chat --input-file synthetic:a,b":                   "synthetic:a,b: has no counterpart",
 		"profile -m demo --endpoint-type chat -- --shared-memory cuda":                      "--shared-memory",
 		"profile -m demo --endpoint-type chat --concurrency":                                "--concurrency: needs a value",
@@ -143,7 +147,7 @@ func TestGenAIFile(t *testing.T) {
 	}
 	write(strings.Replace(genaiTemplate, "mode: request_count\n    num: 40", "mode: interval\n    num: 5000", 1))
 	words, notes, err = ReadGenAI(file)
-	if got := strings.Join(words, " "); err != nil || !strings.Contains(got, "--benchmark-duration 18 ") || len(notes) != 1 {
+	if got := strings.Join(words, " "); err != nil || !strings.HasSuffix(got, "--benchmark-duration 18") || len(notes) != 1 {
 		t.Errorf("an interval of 5 s: %s, notes %q, error %v", got, notes, err)
 	}
 	for text, want := range map[string]string{

@@ -101,11 +101,12 @@ loadgen/endpoint: internal/jinja internal/record loadgen/dataset loadgen/endpoin
 loadgen/mode: internal/heap internal/record schema schema/fields internal/seed loadgen/dataset internal/diag internal/words
 loadgen/pace: internal/alarm internal/record
 loadgen/scale: schema internal/metrics
+loadgen/stable: schema internal/words
 loadgen/render: internal/record internal/seed loadgen/dataset loadgen/endpoint loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema internal/diag internal/header
 loadgen/tokenizer/gen: loadgen/tokenizer
 loadgen/tokenizer/chat: internal/jinja internal/diag
 loadgen/tokenizer/remote:
-loadgen: internal/grade internal/heap internal/queue internal/record internal/secret internal/seed internal/stats internal/words loadgen/dataset loadgen/endpoint loadgen/endpoint/claims loadgen/mode loadgen/pace loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema internal/diag loadgen/scale
+loadgen: internal/grade internal/heap internal/queue internal/record internal/secret internal/seed internal/stats internal/words loadgen/dataset loadgen/endpoint loadgen/endpoint/claims loadgen/mode loadgen/pace loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema internal/diag loadgen/scale loadgen/stable
 loadgen/tokenizer: internal/heap internal/hub internal/diag
 loadgen/transport: internal/alarm internal/diag internal/header internal/heap internal/record internal/rlimit
 runner/cluster: internal/diag internal/metrics internal/plugin internal/record internal/resultdir internal/telemetry internal/words loadgen loadgen/mode loadgen/transport runner/onerun schema

@@ -54,6 +54,9 @@ func (t *Part) divide(p *schema.Phase, root int64, set *dataset.Set, blocks func
 	if p.AdaptiveScale != nil {
 		return diag.Errorf("a load that adapts while it runs has one worker").Try("leave the number of workers out")
 	}
+	if p.Stability != nil {
+		return diag.Errorf("a run that ends by its own windows has one worker").Try("leave the number of workers out")
+	}
 	own := *p
 	own.Rate = p.Rate / float64(t.Share.Of)
 	for i, n := range [...]*int{

@@ -242,6 +242,7 @@ func (l *Line) profileDefaults() {
 		l.syntheticDefaults(ds)
 	}
 	t := cmp.Or(typeOf(p), &fields.PhaseType{})
+	l.stabilityDefaults(p)
 	bounds := 0
 	for _, name := range []string{"requests", "sessions", "duration"} {
 		n := l.largest(fields.PhasePath+"."+name, p.Get(name))
@@ -259,6 +260,23 @@ func (l *Line) profileDefaults() {
 	if p.Get("duration") != nil || l.Axes.On(fields.PhasePath+".duration") != nil {
 		lower.Fill(p, "grace_period", int64(30), source.Follows, "a duration is given")
 	}
+}
+
+// stabilityDefaults bounds a phase that ends by its own windows, where no flag does: perf_analyzer
+// takes ten windows at most.
+func (l *Line) stabilityDefaults(p *source.Node) {
+	s := p.Get("stability")
+	if s == nil || p.Get("duration") != nil || l.Axes.On(fields.PhasePath+".duration") != nil {
+		return
+	}
+	most := 600.0 // s; nobody knows how long a count of requests takes
+	if s.Get("mode").Text() != "count_windows" {
+		most = 50
+		if n := s.Get("interval"); n != nil {
+			most = 10 * source.NumberOf(n.Value)
+		}
+	}
+	fillByFlags(p, "duration", most)
 }
 
 // defaultBound ends a phase of type t that nothing bounds: with the records of a

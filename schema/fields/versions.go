@@ -103,6 +103,10 @@ var versions = []Version{
 			Doc: "what an arrival does when the concurrency limit is reached",
 		},
 		{
+			Path: "benchmark.phases.*.stability", Kind: Added,
+			Doc: "windows of the load by which a phase ends",
+		},
+		{
 			Path: "benchmark.phases.*.on_count", Kind: Added,
 			Doc: "what a conversation does when the request count is reached",
 		},

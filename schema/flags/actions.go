@@ -137,6 +137,15 @@ func FlagActions() []flagRow {
 			}
 			return set(at, o.Path, o.value(fmt.Sprint(w))), err
 		}},
+		{"milliseconds", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+			w, err := oneWord(words)
+			if ms, isNumber := fields.Coerce(w, false).(float64); isNumber {
+				w = strconv.FormatFloat(ms/1e3, 'g', -1, 64)
+			} else if ms, isNumber := fields.Coerce(w, false).(int64); isNumber {
+				w = strconv.FormatFloat(float64(ms)/1e3, 'g', -1, 64)
+			}
+			return set(at, o.Path, o.value(w)), err
+		}},
 		{"media", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
 			out, err := plainFlag(o, at, words)
 			parts := strings.Split(o.Path, ".") // benchmark.datasets.main.images.width.mean
