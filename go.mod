@@ -124,3 +124,5 @@ require (
 )
 
 tool cuelang.org/go/cmd/cue
+
+replace github.com/goccy/go-json => ./internal/gojson

@@ -8,7 +8,7 @@ import (
 // Loose is a Parquet file whose columns are known only when it is written: AIPerf's files
 // have one for each label that a server used.
 type Loose struct {
-	out *parquetOutput
+	out output
 	fs  []Field
 	b   *batch
 	err error

@@ -16,17 +16,28 @@ import (
 // parquetInput reads a table this program wrote, batch by batch, with nothing
 // known but the file itself.
 type parquetInput struct {
-	file *parquet.File
+	file parquetFile
 	fs   []Field
 	skip []bool // columns that are not read; nil reads all
 }
+
+// parquetFile is an open file. It is an interface so that a package which knows of our tables
+// does not compile the library's generic types once more: that took it 0.4 s of a core.
+type parquetFile interface {
+	rows() int
+	keys(fn func(key, value string))
+	each(in *parquetInput, fn func(*batch) error) error
+}
+
+// opened is one of parquet-go's.
+type opened struct{ *parquet.File }
 
 func newParquetInput(r io.ReaderAt, size int64) (*parquetInput, error) {
 	file, err := parquet.OpenFile(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	in := &parquetInput{file: file}
+	in := &parquetInput{file: opened{file}}
 	var units map[string]string
 	if text, ok := file.Lookup("aiperf.units"); ok {
 		if err := json.Unmarshal([]byte(text), &units); err != nil {
@@ -90,30 +101,40 @@ func naturalEncoding(k Kind) encoding {
 }
 
 // rows is how many the table has.
-func (in *parquetInput) rows() int { return int(in.file.NumRows()) }
+func (in *parquetInput) rows() int { return in.file.rows() }
 
 // meta are the file's own keys; the writers make the others anew.
 func (in *parquetInput) meta() map[string]string {
 	out := map[string]string{}
-	for _, kv := range in.file.Metadata().KeyValueMetadata {
-		if kv.Key != "ARROW:schema" && kv.Key != "aiperf.units" {
-			out[kv.Key] = kv.Value
+	in.file.keys(func(key, value string) {
+		if key != "ARROW:schema" && key != "aiperf.units" {
+			out[key] = value
 		}
-	}
+	})
 	return out
 }
 
 // each hands the table to fn batch by batch.
-func (in *parquetInput) each(fn func(*batch) error) error {
-	most := int(min(in.file.NumRows(), batchRows))
+func (in *parquetInput) each(fn func(*batch) error) error { return in.file.each(in, fn) }
+
+func (o opened) rows() int { return int(o.NumRows()) }
+
+func (o opened) keys(fn func(key, value string)) {
+	for _, kv := range o.Metadata().KeyValueMetadata {
+		fn(kv.Key, kv.Value)
+	}
+}
+
+func (o opened) each(in *parquetInput, fn func(*batch) error) error {
+	most := int(min(o.NumRows(), batchRows))
 	b := newBatch(in.fs, most)
 	values := make([]parquet.Value, most)
-	for _, group := range in.file.RowGroups() {
+	for _, group := range o.RowGroups() {
 		readers := make([]parquet.ColumnChunkValueReader, len(in.fs))
 		for i, chunk := range group.ColumnChunks() {
 			readers[i] = parquet.NewColumnChunkValueReader(chunk)
 		}
-		err := in.group(group.NumRows(), readers, b, values, fn)
+		err := eachBatch(in, group.NumRows(), readers, b, values, fn)
 		for _, r := range readers {
 			err = errors.Join(err, r.Close())
 		}
@@ -124,8 +145,10 @@ func (in *parquetInput) each(fn func(*batch) error) error {
 	return nil
 }
 
-func (in *parquetInput) group(
-	rows int64, readers []parquet.ColumnChunkValueReader, b *batch, values []parquet.Value, fn func(*batch) error,
+// eachBatch hands one group of rows to fn.
+func eachBatch(
+	in *parquetInput, rows int64, readers []parquet.ColumnChunkValueReader, b *batch, values []parquet.Value,
+	fn func(*batch) error,
 ) error {
 	for rows > 0 {
 		b.n = int(min(rows, batchRows))

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"aiperf.dev/aiperf/internal/stats"
 )
 
 // Asked is a question that was asked and answered.
@@ -37,7 +37,7 @@ func (s Swaps) Above() float64 {
 	if k < s.Chance+1 {
 		return 1
 	}
-	return distuv.Binomial{N: n, P: s.Chance / n}.Survival(k - 1)
+	return stats.AtLeast(k, n, s.Chance/n)
 }
 
 // Bounds on the work.

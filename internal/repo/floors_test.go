@@ -47,7 +47,7 @@ internal/race:
 internal/golden:
 internal/grade/algebra:
 internal/grade/pycode:
-internal/grade: internal/diag internal/grade/algebra internal/grade/pycode
+internal/grade: internal/diag internal/grade/algebra internal/grade/pycode internal/stats
 internal/header:
 internal/heap:
 internal/hub: internal/atomicfile internal/diag
@@ -78,6 +78,7 @@ internal/speedbench: internal/words
 internal/stats:
 internal/suggest:
 internal/gclimit:
+internal/gojson:
 internal/resultdir: internal/atomicfile internal/diag internal/secret internal/sampled internal/validity
 internal/telemetry: internal/alarm internal/stats
 internal/validity:
@@ -141,7 +142,7 @@ sinks/results: internal/diag internal/metrics internal/record internal/stats sin
 sinks: schema sweep sweep/decide internal/atomicfile internal/decimal internal/heap internal/metrics internal/record internal/resultdir internal/secret internal/stats internal/words internal/metrics
 sweep/decide: schema schema/fields sweep internal/diag internal/grade internal/metrics internal/record internal/stats internal/telemetry internal/validity internal/words
 sweep/quick: internal/metrics schema sweep/decide sweep/search
-sweep/search/planner: internal/pcg internal/qmc internal/words
+sweep/search/planner: internal/pcg internal/qmc internal/stats internal/words
 sweep/search: internal/stats internal/words sweep
 sweep/source: schema sweep sweep/decide sweep/search sweep/search/planner internal/stats internal/words
 sweep: sweep/search/planner schema schema/fields loadgen/endpoint loadgen/mode internal/seed internal/pcg internal/pyrepr internal/qmc internal/secret internal/words internal/resultdir

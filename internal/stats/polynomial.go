@@ -1,10 +1,6 @@
 package stats
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/mat"
-)
+import "math"
 
 // Polynomial is the polynomial of a degree that is nearest to points by least squares, its
 // coefficients from the highest power on; nil where the points do not determine one. It is
@@ -17,19 +13,17 @@ func Polynomial(xs, ys []float64, degree int) []float64 {
 	if scale == 0 || len(xs) <= degree {
 		return nil
 	}
-	a := mat.NewDense(len(xs), degree+1, nil)
+	rows := make([][]float64, len(xs))
 	for i, x := range xs {
+		rows[i] = make([]float64, degree+2)
 		for k := range degree + 1 {
-			a.Set(i, k, math.Pow(x/scale, float64(degree-k)))
+			rows[i][k] = math.Pow(x/scale, float64(degree-k))
 		}
+		rows[i][degree+1] = ys[i]
 	}
-	var out mat.VecDense
-	if out.SolveVec(a, mat.NewVecDense(len(ys), ys)) != nil {
-		return nil
-	}
-	c := make([]float64, degree+1)
+	c := leastSquares(rows)
 	for k := range c {
-		c[k] = out.AtVec(k) / math.Pow(scale, float64(degree-k))
+		c[k] /= math.Pow(scale, float64(degree-k))
 	}
 	return c
 }

@@ -51,6 +51,18 @@ func betaInc(a, b, x float64) float64 {
 	return 1 - front*betaFraction(b, a, 1-x)/b
 }
 
+// AtLeast is the chance of k hits or more in n tries that each hit with chance p; n and k need
+// not be whole: it is I_p(k, n−k+1).
+func AtLeast(k, n, p float64) float64 {
+	switch {
+	case k <= 0:
+		return 1
+	case k > n:
+		return 0
+	}
+	return betaInc(k, n-k+1, p)
+}
+
 func betaFraction(a, b, x float64) float64 {
 	const tiny = 1e-300
 	safe := func(v float64) float64 {

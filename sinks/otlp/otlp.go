@@ -26,6 +26,9 @@ import (
 
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/words"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen"
 )
 
 // Config is what is sent where.
@@ -54,8 +57,21 @@ const (
 	maxSeries = 2000
 )
 
-// Exporter sends. It is not for concurrent use.
-type Exporter struct {
+// Exporter sends. It is not for concurrent use. It is an interface so that the package which
+// holds one does not compile the library's generic types once more.
+type Exporter interface {
+	// Begin says of what the records are that follow.
+	Begin(r Run)
+	// Record adds a request that is over.
+	Record(r *record.Record)
+	// Snapshot says what is under way.
+	Snapshot(s loadgen.Snapshot)
+	// Close sends what is left. The error says what was not taken.
+	Close(ctx context.Context) error
+}
+
+// exporter is OpenTelemetry's.
+type exporter struct {
 	config   Config
 	provider *sdk.MeterProvider
 	records  *recorder
@@ -86,14 +102,14 @@ func (f *failures) Export(ctx context.Context, m *metricdata.ResourceMetrics) er
 
 // Open begins to send. Whether the collector takes it shows Probe beforehand, and Close at
 // the end: one that is there later is sent what was counted from the first request on.
-func Open(ctx context.Context, c Config) (*Exporter, error) {
+func Open(ctx context.Context, c Config) (Exporter, error) {
 	// What the environment says of exporters (OTEL_EXPORTER_OTLP_HEADERS and others) holds here, too.
 	out, err := otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(c.URL), otlpmetrichttp.WithTimeout(patience),
 		otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig{Enabled: false}))
 	if err != nil {
 		return nil, err
 	}
-	e := &Exporter{config: c, failed: &failures{Exporter: out}}
+	e := &exporter{config: c, failed: &failures{Exporter: out}}
 	var attrs []attribute.KeyValue
 	for _, a := range c.Resource {
 		attrs = append(attrs, attribute.String(a[0], a[1]))
@@ -113,15 +129,13 @@ func Open(ctx context.Context, c Config) (*Exporter, error) {
 	if c.Timing {
 		meter = e.provider.Meter("aiperf.timing")
 	}
-	e.timing, err = newTiming(meter)
-	return e, err
+	if e.timing, err = newTiming(meter); err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
-// Close sends what is left. The error says what was not taken. A nil Exporter is none.
-func (e *Exporter) Close(ctx context.Context) error {
-	if e == nil {
-		return nil
-	}
+func (e *exporter) Close(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()
 	err := e.provider.Shutdown(ctx)

@@ -167,8 +167,7 @@ func has(list []string, s string) bool {
 	return false
 }
 
-// Begin says of what the records are that follow.
-func (e *Exporter) Begin(r Run) {
+func (e *exporter) Begin(r Run) {
 	e.records.operation = operation(r.Endpoint)
 	e.records.run = []attribute.KeyValue{
 		attribute.String("aiperf.cell", r.Cell), attribute.Int("aiperf.trial", r.Trial+1),
@@ -176,8 +175,7 @@ func (e *Exporter) Begin(r Run) {
 	e.timing.begin(e.records.run)
 }
 
-// Record adds a request that is over.
-func (e *Exporter) Record(r *record.Record) {
+func (e *exporter) Record(r *record.Record) {
 	e.timing.record(r)
 	if !e.config.Records || r.Part() == record.InUnsent {
 		return

@@ -66,8 +66,7 @@ func (t *timing) record(r *record.Record) {
 	}
 }
 
-// Snapshot says what is under way.
-func (e *Exporter) Snapshot(s loadgen.Snapshot) {
+func (e *exporter) Snapshot(s loadgen.Snapshot) {
 	t := e.timing
 	word := "profiling"
 	if s.Warmup {

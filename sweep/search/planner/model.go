@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/mat"
+	"aiperf.dev/aiperf/internal/stats"
 )
 
 // model is what the points say of a value to be made large, and of the limits.
@@ -147,8 +147,8 @@ type process struct {
 	scales       []float64 // length scale of each dimension
 	noise        float64   // variance of the noise, as a part of that of the signal
 	mean, signal float64   // of the values; signal is a standard deviation
-	alpha        mat.VecDense
-	factor       mat.Cholesky
+	alpha        []float64
+	factor       stats.Cholesky
 }
 
 // newProcess chooses length scales and noise by the marginal likelihood: first one scale
@@ -191,22 +191,21 @@ func fitted(xs [][]float64, ys []float64, scales []float64, noise float64) (*pro
 	for _, y := range ys {
 		p.mean += y / float64(n)
 	}
-	k := mat.NewSymDense(n, nil)
-	y := mat.NewVecDense(n, nil)
+	k, y := make([][]float64, n), make([]float64, n)
 	for i := range n {
-		y.SetVec(i, ys[i]-p.mean)
-		for j := i; j < n; j++ {
-			v := p.kernel(xs[i], xs[j])
-			if i == j {
-				v += noise + 1e-8
-			}
-			k.SetSym(i, j, v)
+		y[i] = ys[i] - p.mean
+		k[i] = make([]float64, i+1)
+		for j := range k[i] {
+			k[i][j] = p.kernel(xs[i], xs[j])
 		}
+		k[i][i] += noise + 1e-8
 	}
-	if !p.factor.Factorize(k) || p.factor.SolveVecTo(&p.alpha, y) != nil {
+	var ok bool
+	if p.factor, ok = stats.NewCholesky(k); !ok {
 		return nil, 0
 	}
-	p.signal = math.Sqrt(max(mat.Dot(y, &p.alpha)/float64(n), 1e-24))
+	p.alpha = p.factor.Solve(y)
+	p.signal = math.Sqrt(max(stats.Dot(y, p.alpha)/float64(n), 1e-24))
 	return p, -float64(n)*math.Log(p.signal) - p.factor.LogDet()/2
 }
 
@@ -222,14 +221,10 @@ func (p *process) kernel(a, b []float64) float64 {
 
 // at is the mean and the standard deviation of what is behind the noise.
 func (p *process) at(u []float64) (mean, sd float64) {
-	n := len(p.xs)
-	k := mat.NewVecDense(n, nil)
-	for i := range n {
-		k.SetVec(i, p.kernel(u, p.xs[i]))
+	k := make([]float64, len(p.xs))
+	for i := range k {
+		k[i] = p.kernel(u, p.xs[i])
 	}
-	var v mat.VecDense
-	if p.factor.SolveVecTo(&v, k) != nil {
-		return p.mean, p.signal
-	}
-	return p.mean + mat.Dot(k, &p.alpha), p.signal * math.Sqrt(max(1-mat.Dot(k, &v), 1e-12))
+	unexplained := 1 - stats.Dot(k, p.factor.Solve(k))
+	return p.mean + stats.Dot(k, p.alpha), p.signal * math.Sqrt(max(unexplained, 1e-12))
 }
