@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/pem"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -86,6 +87,37 @@ func TestNATSOfOthers(t *testing.T) {
 	}
 }
 
+// Over tls:// the server must have a certificate that this machine trusts; the token goes to no other.
+func TestNATSWithCertificates(t *testing.T) {
+	t.Parallel()
+	server := &requested{}
+	s := httptest.NewServer(http.HandlerFunc(server.answer))
+	defer s.Close()
+	dir := t.TempDir()
+	const requests = 20
+	write(t, dir, "token", "token-of-the-nats-server\n")
+	write(t, dir, "rate.yaml", fmt.Sprintf(badLine, s.URL, requests))
+	web := httptest.NewTLSServer(nil)
+	defer web.Close()
+	write(t, dir, "trusted.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw})))
+	port := freePort(t)
+	otherNATS(t, dir, port, "tls")
+	to := []string{"--nats", "tls://127.0.0.1:" + port, "--token-file", "token"}
+	run := append([]string{"run", "rate.yaml", "--artifact-dir", "out", "--workers", "1"}, to...)
+
+	stranger := aiperf(t, dir, run...)
+	stranger.wants(diag.Failed)
+	if said := stranger.err.String(); !strings.Contains(said, "certificate signed by unknown authority") {
+		t.Errorf("it said\n%s", said)
+	}
+	trusting := []string{"SSL_CERT_FILE=" + filepath.Join(dir, "trusted.pem"), "SSL_CERT_DIR=" + filepath.Join(dir, "none")}
+	p := aiperfWith(t, dir, trusting, run...)
+	worker := aiperfWith(t, dir, trusting, append([]string{"worker", "--wait", "100"}, to...)...)
+	p.wants(diag.OK)
+	worker.wants(diag.OK)
+	once(t, server.all(), requests)
+}
+
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -98,11 +130,11 @@ func freePort(t *testing.T) string {
 
 // otherNATS is a NATS server that takes connections. One that was killed is started again with
 // the same port and folder.
-func otherNATS(t *testing.T, dir, port string) *process {
+func otherNATS(t *testing.T, dir, port string, more ...string) *process {
 	t.Helper()
 	p := &process{
-		t: t, cmd: exec.Command("nats-of-others", port, filepath.Join(dir, "nats"), "token-of-the-nats-server"),
-		ended: make(chan struct{}),
+		t: t, ended: make(chan struct{}), cmd: exec.Command("nats-of-others",
+			append([]string{port, filepath.Join(dir, "nats"), "token-of-the-nats-server"}, more...)...),
 	}
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.SysProcAttr = &p.out, &p.err, ownGroup()
 	p.run()

@@ -1,8 +1,10 @@
 package cluster_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -59,6 +61,7 @@ func TestRefusedNATS(t *testing.T) {
 	refused(good, "", "does not take the token")
 	refused(plain, natsToken, "has no JetStream")
 	refused(small, natsToken, "takes messages of 1024 KiB, and 8192 are needed")
+	refused(oldNATS(t), natsToken, "is version 2.9.25")
 	refused("nats://127.0.0.1:1", natsToken, "cannot reach the NATS server at nats://127.0.0.1:1")
 
 	// and one at which another coordinator is at work
@@ -75,6 +78,34 @@ func TestRefusedNATS(t *testing.T) {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
+}
+
+// oldNATS is a server that says it is of a version of before what is needed, and answers pings.
+func oldNATS(t *testing.T) (url string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				fmt.Fprint(conn, `INFO {"server_id":"old","version":"2.9.25","headers":true,"jetstream":true,"max_payload":8388608}`+"\r\n")
+				for lines := bufio.NewScanner(conn); lines.Scan(); {
+					if lines.Text() == "PING" {
+						fmt.Fprint(conn, "PONG\r\n")
+					}
+				}
+			}()
+		}
+	}()
+	return "nats://" + l.Addr().String()
 }
 
 // external is a coordinator with n workers of other machines, which come again when they have lost
