@@ -35,7 +35,7 @@ var quickCommand = command{
 	name: "quick", usage: "say how many users a server serves, and how fast",
 	help: `aiperf quick finds an inference server on this machine, looks at it with 1, 4
 and 16 users, and searches for the most users that it serves within limits. It
-prints one paragraph, and writes the experiment that repeats the search.
+prints the answer, and writes the experiment that repeats the search.
 
   aiperf quick
   aiperf quick -u http://localhost:8000 --budget 60s
@@ -341,9 +341,9 @@ func (q *quickly) first() (quick.Look, error) {
 	}
 	if requests := res.Report().Requests; looks[0].OK == 0 && requests.Cut > 0 && requests.Failed == 0 {
 		return quick.Look{}, &diag.Error{
-			Code: diag.Invalid, Message: "the server is too slow for a search within " + words.Span(q.ask.Budget) +
-				": no answer was complete within the first look at it",
-			Hint: "--budget " + words.Span(4*q.ask.Budget) + ", or shorter answers with --osl",
+			Code: diag.Invalid, Message: fmt.Sprintf("the server is too slow for a search within %s: no answer was complete after %s",
+				words.Span(q.ask.Budget), words.Span(q.ask.Patience())),
+			Hint: "--budget " + words.Span(4*q.ask.Budget) + ", or shorter answers with --osl 16",
 		}
 	}
 	if looks[0].OK == 0 {
@@ -447,9 +447,7 @@ func (q *quickly) search(
 ) error {
 	c := q.ask.Search(first, levels, l, left)
 	if c.Needs > 0 {
-		return &diag.Error{Code: diag.Invalid, Message: "the server is too slow for a search within " +
-			words.Span(q.ask.Budget), Hint: fmt.Sprintf("--budget %.0fm, or shorter answers with --osl",
-			math.Ceil(c.Needs.Minutes()))}
+		return q.tooSlow(first, l, c)
 	}
 	k, err := q.kept("quick", fmt.Sprintf("How many users %s at %s serves within limits: made by aiperf quick --budget %s.",
 		q.ask.Model, q.shown(), words.Span(q.ask.Budget)), c.Text)
@@ -475,6 +473,25 @@ func (q *quickly) search(
 		return err
 	}
 	return exitCode(res, true, q.hard.Err() != nil)
+}
+
+// tooSlow says how long one request takes, how long a search would, and what to type for it.
+func (q *quickly) tooSlow(first quick.Look, l quick.Lengths, c quick.Chosen) error {
+	size := fmt.Sprintf("%d tokens in", l.ISL)
+	if q.ask.Text {
+		size += fmt.Sprintf(" and %d out", l.OSL)
+	}
+	minutes := math.Ceil(c.Needs.Minutes())
+	e := &diag.Error{
+		Code: diag.Invalid, Message: fmt.Sprintf(
+			"the server is too slow for a search within %s: a request with %s takes %s when nothing else runs, and a search about %s",
+			words.Span(q.ask.Budget), size, words.Span(q.ask.Idle(first, l)), words.Span(c.Needs)),
+		Hint: fmt.Sprintf("--budget %.0fm", minutes),
+	}
+	if q.ask.Text && l.OSL > 16 {
+		e.Hint += ", or shorter answers with --osl 16"
+	}
+	return e
 }
 
 // prepared is an experiment that is written for people, and ready to be carried out.
@@ -519,7 +536,7 @@ func (q *quickly) kept(name, what string, text []byte) (*prepared, error) {
 	return k, err
 }
 
-// answer prints the paragraph.
+// answer prints what was found.
 func (q *quickly) answer(res *runner.Result, idle quick.Look, file string, asJSON bool) error {
 	if why := res.NothingMeasured(); why != nil {
 		q.fail(why)

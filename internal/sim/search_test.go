@@ -158,7 +158,17 @@ func TestSearchOutcomes(t *testing.T) {
 			phase: `kind: warmup, type: concurrency, concurrency: 64, duration: 0.2, grace_period: 30},
     {name: main, kind: profiling, type: concurrency, concurrency: 64, duration: 0.9, grace_period: 30, seamless: true`,
 			more: `range: [16, 64], start: 64, where: ["time_to_first_token < 100"], budget: {probes: 40}`,
-			says: []string{"No answer: with 64 users at once no run was usable (no request was sent in its\n"}, code: diag.Invalid,
+			says: []string{
+				"No answer: with 64 users at once no run was usable (the requests of the warmup\n",
+				"to give the requests time:\n   --set benchmark.phases.main.requests=800 --set benchmark.phases.main.duration=3.6\n",
+			}, code: diag.Invalid,
+		},
+		{
+			name: "the warmup is answered in that time", server: server{words: "ttft=3000ms"}, path: "phases.main.concurrency",
+			phase: `kind: warmup, type: concurrency, concurrency: 64, duration: 0.2, grace_period: 30},
+    {name: main, kind: profiling, type: concurrency, concurrency: 64, duration: 3.6, grace_period: 30, seamless: true`,
+			more: `range: [16, 64], start: 64, where: ["time_to_first_token < 100"], budget: {probes: 40}`,
+			says: []string{"The built-in server serves fewer than 16 users at once within the limits"}, code: diag.Missed,
 		},
 		{
 			name: "carries more again", server: server{words: fast, pace: func(load float64, _ int) float64 {
@@ -231,7 +241,7 @@ func TestSearchOutcomes(t *testing.T) {
 		{
 			name: "the budget is spent", server: server{words: fast + "&workers=4"},
 			more: `range: [1, 64], where: ["time_to_first_token < 100"], budget: {probes: 5}`,
-			says: []string{"The built-in server serves 8 users at once within the limits; 16 are too many;\n", "the budget ran out before the numbers between were decided"}, code: diag.Invalid,
+			says: []string{"The built-in server serves 8 users at once within the limits; 16 are too many\n", "The budget ran out before the numbers between were decided"}, code: diag.Invalid,
 		},
 		{
 			name: "the smallest load", server: server{words: fast},
@@ -252,7 +262,7 @@ func TestSearchOutcomes(t *testing.T) {
 			name: "a knee", server: server{words: fast + "&workers=8"},
 			more: `find: knee, range: [1, 64], budget: {probes: 30}`,
 			says: []string{
-				"The knee is at 8.00 users [", ": throughput and latency bend there\n",
+				"The knee is at 8 users [", ": throughput and latency bend there\n",
 				"The Universal Scalability Law does not fit: ",
 			}, code: diag.OK,
 		},
@@ -267,7 +277,7 @@ func TestSearchOutcomes(t *testing.T) {
 		{
 			name: "too close to tell", server: server{words: fast + "&cv=0.6&seed=3"},
 			more: `range: [1, 8], where: ["time_to_first_token < 85"], share: 0.95`,
-			says: []string{"No load is certain to be within the limits, and none to be beyond them; the\n"},
+			says: []string{"No load is certain to be within the limits, and none to be beyond them\n", "The others are too close to the limit to tell\n"},
 			code: diag.Invalid,
 		},
 	} {

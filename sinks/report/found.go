@@ -19,7 +19,7 @@ func (r *Report) searchAnswer() string {
 	if r.Search.Knee != nil || r.Plan.Experiment.Search.Find == string(search.Knee) {
 		return r.kneeAnswer()
 	}
-	f := found{Answer: r.Search, who: r.served(), amount: r.amounts(), low: r.Plan.Experiment.Search.Range[0]}
+	f := r.found()
 	text := ""
 	if r.Plan.Experiment.Search.Find == string(search.Min) {
 		text = f.smallest()
@@ -30,6 +30,18 @@ func (r *Report) searchAnswer() string {
 		return text // it stands behind a name, or begins with one
 	}
 	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+func (r *Report) found() *found {
+	return &found{Answer: r.Search, who: r.served(), amount: r.amounts(), low: r.Plan.Experiment.Search.Range[0]}
+}
+
+// searchOpen says why the answer is not narrower, "" where it is as narrow as was asked.
+func (r *Report) searchOpen() string {
+	if r.Search.Knee != nil || r.Plan.Experiment.Search.Find == string(search.Knee) {
+		return ""
+	}
+	return r.found().between(sweep.AxisNamed(r.Plan.Searched().Name).Whole)
 }
 
 // served is what was asked: "demo at http://localhost:8000". Where each of several limits has a
@@ -191,36 +203,67 @@ func (f *found) died(before, within string) string {
 	return text + "; before that" + before + load(f.Holds.Load) + within
 }
 
-// open is a sentence on a bracket that may be wide, with why it is, and where the limit most likely lies.
+// open is a sentence on a bracket, which more probes may still change.
 func (f *found) open(text string) string {
-	both := f.Holds != nil && f.Fails != nil
-	torn := slices.ContainsFunc(f.Loads, func(l search.Load) bool { return l.Torn }) // a sentence of its own says so
-	if f.Outcome == search.Stopped || f.Outcome == search.Spent && !both {
-		text = "so far: " + text
-	}
-	near := both && math.Abs(f.Holds.Load-f.Fails.Load) <= 1
-	switch {
-	case f.Outcome == search.Spent && both && !near:
-		text += "; the budget ran out before the numbers between were decided"
-	case f.Outcome == search.Spent && both && !f.Sure:
-		text += "; the budget ran out before both were seen twice"
-	case f.Outcome == search.Spent && both:
-	case f.Outcome == search.Spent:
-		text += "; the budget is spent"
-	case torn:
-	case f.Outcome == search.Wide && both && !near:
-		text += "; the numbers between are too close to the limit to tell"
-	case f.Outcome == search.Wide && !both:
-		text += "; the others are too close to the limit to tell"
-	}
-	l, low, high := f.Curve.Likely, 0.0, math.Inf(1)
-	if both {
-		low, high = min(f.Holds.Load, f.Fails.Load), max(f.Holds.Load, f.Fails.Load)
-	} else if f.Holds != nil || f.Fails == nil {
-		return text
-	}
-	if !near && l > low && l < high {
-		text += "; the limit is most likely near " + words.Number(l)
+	if f.Outcome == search.Stopped || f.Outcome == search.Spent && (f.Holds == nil || f.Fails == nil) {
+		return "so far: " + text
 	}
 	return text
+}
+
+// between says why a bracket is not narrower, and where in it the limit most likely lies; "" for one that is
+// as narrow as was asked.
+func (f *found) between(whole bool) string {
+	both := f.Holds != nil && f.Fails != nil
+	torn := slices.ContainsFunc(f.Loads, func(l search.Load) bool { return l.Torn }) // a sentence of its own says so
+	near := both && math.Abs(f.Holds.Load-f.Fails.Load) <= 1
+	var parts []string
+	switch {
+	case f.Outcome == search.Spent && both && !near:
+		parts = append(parts, "the budget ran out before the numbers between were decided")
+	case f.Outcome == search.Spent && both && !f.Sure:
+		parts = append(parts, "the budget ran out before both were seen twice")
+	case f.Outcome == search.Spent && both:
+	case f.Outcome == search.Spent:
+		parts = append(parts, "the budget ran out")
+	case torn:
+	case f.Outcome == search.Wide && both && !near:
+		parts = append(parts, "the numbers between are too close to the limit to tell")
+	case f.Outcome == search.Wide && !both:
+		parts = append(parts, "the others are too close to the limit to tell")
+	}
+	if likely := f.likely(both && near, whole); likely != "" && f.Outcome != search.Contrary &&
+		f.Outcome != search.ClientLost && f.Outcome != search.ServerLost {
+		parts = append(parts, "the limit is most likely "+likely)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	text := strings.Join(parts, "; ")
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// likely is the place of the limit within the bracket, or below the load that fails where none is shown to hold:
+// "between 54 and 55", as there is no half user.
+func (f *found) likely(near, whole bool) string {
+	l, low, high := f.Curve.Likely, 0.0, math.Inf(1)
+	switch {
+	case f.Holds != nil && f.Fails != nil:
+		low, high = min(f.Holds.Load, f.Fails.Load), max(f.Holds.Load, f.Fails.Load)
+	case f.Holds != nil || f.Fails == nil:
+		return ""
+	}
+	if near || !(l > low && l < high) {
+		return ""
+	}
+	if floor := math.Floor(l); whole && floor >= 1 {
+		if l == floor {
+			return "near " + load(l)
+		}
+		return fmt.Sprintf("between %s and %s", load(floor), load(floor+1))
+	}
+	if whole {
+		return "below 1"
+	}
+	return "near " + words.Number(l)
 }

@@ -2,10 +2,12 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
 	"aiperf.dev/aiperf/sweep/search"
 )
 
@@ -56,30 +58,52 @@ func (r *Report) ends() (low, high float64) {
 func (r *Report) narrow(command string) []step {
 	a, e := r.Search, r.Plan.Experiment.Search
 	low, high := r.ends()
+	if a.Outcome == search.ClientLost && a.Why == decide.NothingSent {
+		if longer := r.longerRuns(); longer != "" {
+			return []step{{"to give the requests time", command + longer, ""}}
+		}
+	}
 	if a.Outcome != search.Wide && a.Outcome != search.Spent || len(a.Tiers) > 0 ||
 		sweep.AxisNamed(r.Plan.Searched().Name).Whole && high-low <= 1 || low >= high {
 		return nil
 	}
 	next := argv.Again(command, "set", fmt.Sprintf("search.range=[%s, %s]", load(low), load(high)))
-	set := func(path string, value float64) { next += fmt.Sprintf(" --set %s=%.6g", path, value) }
 	if e.Start != nil {
-		set("search.start", min(max(*e.Start, low), high))
+		next += " --set search.start=" + load(min(max(*e.Start, low), high))
 	}
 	if r.needsLonger() {
-		const times = 4 // half the width
-		p := sweep.Measured(&r.Plan.Cells[0].Resolved.Benchmark)
-		at := "benchmark.phases." + p.Name + "."
-		switch {
-		case p.Requests > 0:
-			set(at+"requests", times*float64(p.Requests))
-		case p.Duration != nil:
-			set(at+"duration", times*float64(*p.Duration))
-		default:
+		longer := r.longerRuns()
+		if longer == "" {
 			return nil
 		}
-		if e.Budget.Time != nil {
-			set("search.budget.time", times*float64(*e.Budget.Time))
-		}
+		next += longer
 	}
 	return []step{{"to narrow it down", next, ""}}
+}
+
+// longerRuns are the flags that make each run of a search four times as long, which halves the width of its
+// intervals; "" where nothing says how long they are.
+func (r *Report) longerRuns() (flags string) {
+	const times = 4
+	set := func(path string, value float64) {
+		if value = times * value; value != math.Trunc(value) {
+			value = math.Round(100*value) / 100
+		}
+		flags += fmt.Sprintf(" --set %s=%.8g", path, value)
+	}
+	p := sweep.Measured(&r.Plan.Cells[0].Resolved.Benchmark)
+	at := "benchmark.phases." + p.Name + "."
+	if p.Requests > 0 {
+		set(at+"requests", float64(p.Requests))
+	}
+	if p.Duration != nil {
+		set(at+"duration", float64(*p.Duration))
+	}
+	if flags == "" {
+		return ""
+	}
+	if b := r.Plan.Experiment.Search.Budget; b.Time != nil {
+		set("search.budget.time", float64(*b.Time))
+	}
+	return flags
 }

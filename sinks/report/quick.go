@@ -15,9 +15,10 @@ import (
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep/decide"
 	"aiperf.dev/aiperf/sweep/quick"
+	"aiperf.dev/aiperf/sweep/search"
 )
 
-// This file is what aiperf quick says: one paragraph, and the probes behind it.
+// This file is what aiperf quick says: the answer, what belongs to it, and the probes behind it.
 
 // Quick is what the report on a search does not know of the looks before it.
 type Quick struct {
@@ -27,12 +28,14 @@ type Quick struct {
 	Chosen bool       // its limits were chosen by the program
 }
 
-// QuickSentences are the paragraph: how many users, within which limits, how fast, what it
-// is when nothing else runs, what the limit is, and how sure all this is.
+// QuickSentences are the answer, in one sentence, and then one after another: why it is not narrower, within which
+// limits, how fast, what it is when nothing else runs, what the limit is, and how sure all this is.
 func (r *Report) QuickSentences(q Quick) []string {
 	out := []string{r.searchAnswer() + "."}
-	if s := r.alone(); s != "" {
-		out = append(out, s+".")
+	for _, s := range []string{r.searchOpen(), r.alone()} {
+		if s != "" {
+			out = append(out, s+".")
+		}
 	}
 	limits := "The limits: " + r.searchLimits()
 	if q.Chosen {
@@ -74,11 +77,11 @@ func (r *Report) quickSpeed() string {
 		return e.Mean, ok && !math.IsNaN(e.Mean) && !math.IsInf(e.Mean, 0) && e.Mean > 0
 	}
 	var parts []string
-	if each, ok := get(metrics.OutputTokenThroughputPerUser, "p50"); ok {
-		parts = append(parts, fmt.Sprintf("reads %s tokens per second", words.Number(each)))
-	}
 	if first, ok := get(metrics.TimeToFirstToken, "p50"); ok {
 		parts = append(parts, fmt.Sprintf("waits %s for the first token", words.Millis(first)))
+		if each, ok := get(metrics.OutputTokenThroughputPerUser, "p50"); ok {
+			parts = append(parts, fmt.Sprintf("then reads %s tokens per second", words.Number(each)))
+		}
 	} else if whole, ok := get(metrics.RequestLatency, "p50"); ok {
 		parts = append(parts, fmt.Sprintf("waits %s for an answer", words.Millis(whole)))
 	}
@@ -89,16 +92,31 @@ func (r *Report) quickSpeed() string {
 	if tail := r.limitingTail(at); tail != "" {
 		medians += "; " + tail
 	}
-	s := fmt.Sprintf("With %s each %s (%s)", users(r.Search.Holds.Load), strings.Join(parts, " and "), medians)
-	if r.Search.Holds.Load == 1 {
+	one := r.Search.Holds.Load == 1
+	s := fmt.Sprintf("With %s, each %s (%s)", users(r.Search.Holds.Load), strings.Join(parts, " and "), medians)
+	if one {
 		s = "This user " + strings.Join(parts, " and ") + " (" + medians + ")"
 	}
-	if all, ok := get(metrics.OutputTokenThroughput, "avg"); ok && r.Search.Holds.Load > 1 {
-		s += fmt.Sprintf("; together they get %s tokens per second", words.Number(all))
-	} else if all, ok := get(metrics.RequestThroughput, "avg"); ok {
-		s += fmt.Sprintf("; together they get %s answers per second", words.Number(all))
+	if all := r.together(get); all != "" && !one {
+		s += "; counting the waits, together they get " + all
 	}
 	return s + "; " + errorsOf(at) + "."
+}
+
+// together is what all users get, as the table of probes has it; "" where too few answers tell no rate.
+func (r *Report) together(get func(tag, stat string) (float64, bool)) string {
+	if !slices.ContainsFunc(r.Search.Curve.Points, func(p search.Point) bool {
+		return p.Load == r.Search.Holds.Load && p.Rate > 0
+	}) {
+		return ""
+	}
+	if all, ok := get(metrics.OutputTokenThroughput, "avg"); ok {
+		return words.Number(all) + " tokens per second"
+	}
+	if all, ok := get(metrics.RequestThroughput, "avg"); ok {
+		return words.Number(all) + " answers per second"
+	}
+	return ""
 }
 
 // limitingTail is the p99 of the latency that is nearest to its limit, or furthest beyond it.
@@ -206,10 +224,14 @@ func lengths(p *schema.Prompts) string {
 	return ", each with " + words.And(parts)
 }
 
-// WriteQuick prints the paragraph and the probes behind it.
+// WriteQuick prints the answer, what belongs to it, and the probes behind it.
 func (r *Report) WriteQuick(w io.Writer, q Quick) error {
 	s := newSheet(r.Width)
-	s.wrapped("", strings.Join(r.QuickSentences(q), " "))
+	for i, sentence := range r.QuickSentences(q) {
+		if s.hanging(sentence); i == 0 {
+			s.line("")
+		}
+	}
 	r.probes(s)
 	r.problems(s)
 	open := r.Dir + "/"

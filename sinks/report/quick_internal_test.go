@@ -27,12 +27,35 @@ func TestQuickWithoutALowerEnd(t *testing.T) {
 		},
 	}
 	for likely, want := range map[float64]string{
-		4.31:       "So far: demo does not serve 9 users at once within the limits; no smaller number is certain; the budget is spent; the limit is most likely near 4.31.",
-		math.NaN(): "So far: demo does not serve 9 users at once within the limits; no smaller number is certain; the budget is spent.",
+		4.31:       "The budget ran out; the limit is most likely between 4 and 5",
+		math.NaN(): "The budget ran out",
 	} {
 		r.Search.Curve.Likely = likely
-		if got := r.searchAnswer() + "."; got != want {
+		want = "So far: demo does not serve 9 users at once within the limits; no smaller number is certain. " + want
+		if got := r.searchAnswer() + ". " + r.searchOpen(); got != want {
 			t.Errorf("%v:\n%s\nwant\n%s", likely, got, strings.TrimSpace(want))
+		}
+	}
+}
+
+// A share has the digits that its requests can tell apart, and an interval that says little is not printed as one
+// that says much.
+func TestSharesOfProbes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		low, share, high, of float64
+		said, interval       string
+	}{
+		{0.0007306, 0.5, 1, 2, "50", "too few"},
+		{0, 0.01053, 0.7938, 95, "1", "up to 79.4"},
+		{0, 0, 0.06267, 57, "0", "up to 6.27"},
+		{0.8759, 0.9937, 1, 158, "99.4", "87.6 to 100"},
+		{0.97, 0.9999, 1, 20000, "> 99", "97 to 100"},
+		{0.9645, 1, 1, 102, "100", "96.5 to 100"},
+	} {
+		l := search.Load{Share: c.share, Low: c.low, High: c.high, Of: c.of}
+		if said, interval := percentOf(l.Share, l.Of), shareInterval(l); said != c.said || interval != c.interval {
+			t.Errorf("%+v: %q and %q, want %q and %q", l, said, interval, c.said, c.interval)
 		}
 	}
 }

@@ -26,6 +26,9 @@ func (r *Report) searchSentences() (out []string) {
 			name = t.tier.Name + ": "
 		}
 		out = append(out, name+t.searchAnswer())
+		if s := t.searchOpen(); s != "" {
+			out = append(out, name+s)
+		}
 		if s := t.alone(); s != "" && t.Search.Outcome == search.Fewer {
 			out = append(out, s)
 		}
@@ -177,7 +180,8 @@ func (r *Report) loaded(number string) string {
 func (r *Report) kneeAnswer() string {
 	a, span := r.Search, r.Plan.Experiment.Search.Range
 	at := func(p stats.Param) string {
-		return fmt.Sprintf("%s [%s, %s]", r.loaded(words.Number(p.Value)), words.Number(p.Low), words.Number(p.High))
+		value, low, high := r.inWhole(p)
+		return fmt.Sprintf("%s [%s, %s]", r.loaded(value), low, high)
 	}
 	switch a.Outcome {
 	case search.Bent:
@@ -212,6 +216,14 @@ func (r *Report) kneeAnswer() string {
 	return fmt.Sprintf("No knee is shown between %s and %s", load(span[0]), r.loaded(load(span[1])))
 }
 
+// inWhole is a load with its interval: users are counted, and the interval reaches to the next whole number.
+func (r *Report) inWhole(p stats.Param) (value, low, high string) {
+	if !sweep.AxisNamed(r.Plan.Searched().Name).Whole {
+		return words.Number(p.Value), words.Number(p.Low), words.Number(p.High)
+	}
+	return load(max(1, math.Round(p.Value))), load(max(1, math.Floor(p.Low))), load(math.Ceil(p.High))
+}
+
 // Law is what the Universal Scalability Law says about a search's probes, or why it does not
 // fit them; "" without a search, and for one that did not measure several loads.
 func (r *Report) Law() string {
@@ -229,8 +241,8 @@ func (r *Report) Law() string {
 	text := fmt.Sprintf("Universal Scalability Law: %s req/s for one user, contention %s, coherency %s",
 		words.Number(l.Lambda.Value), share(l.Sigma), share(l.Kappa))
 	if p := l.Peak; !math.IsNaN(p.Value) {
-		text += fmt.Sprintf("; the throughput is largest at %s users [%s, %s]",
-			words.Number(p.Value), words.Number(p.Low), words.Number(p.High))
+		value, low, high := r.inWhole(p)
+		text += fmt.Sprintf("; the throughput is largest at %s users [%s, %s]", value, low, high)
 	}
 	return text
 }
@@ -323,7 +335,7 @@ func (r *Report) probes(s *sheet) {
 		if len(a.Tiers) > 0 {
 			break
 		}
-		row := []string{load(l.Load), fmt.Sprint(l.Runs), noneMark, "", "", "", "", string(l.State)}
+		row := []string{load(l.Load), fmt.Sprint(l.Runs), noneMark, noneMark, noneMark, noneMark, noneMark, string(l.State)}
 		if i := slices.IndexFunc(a.Curve.Points, func(p search.Point) bool { return p.Load == l.Load }); i >= 0 {
 			p := a.Curve.Points[i]
 			for k, v := range map[int]float64{5: p.Rate, 6: p.Latency} {
@@ -336,13 +348,16 @@ func (r *Report) probes(s *sheet) {
 			row[7] = "" // nothing is decided
 		}
 		if l.Of > 0 {
-			row[2] = fmt.Sprintf("%.4g", 100*l.Share)
-			row[3] = fmt.Sprintf("%s to %s", percent(l.Low), percent(l.High))
+			row[2] = percentOf(l.Share, l.Of)
+			row[3] = shareInterval(l)
 			row[4] = words.Whole(int64(l.Of))
 		}
 		g.rows = append(g.rows, row)
 	}
 	g.write(s)
+	if r.unpaced(loads) {
+		s.wrapped("  ", noneMark+" too few successful answers for a rate: less than two per user in each run")
+	}
 	if n := len(a.Loads) - len(loads); n > 0 {
 		s.line(fmt.Sprintf("  … and %s farther from the limit", words.Count(n, "other load")))
 	}
@@ -364,7 +379,7 @@ func (r *Report) tierRows(g *grid, loads []search.Load) {
 		i := slices.IndexFunc(a.Loads, func(x search.Load) bool { return x.Load == l.Load })
 		row := []string{load(l.Load), fmt.Sprint(l.Runs)}
 		for _, t := range a.Tiers {
-			row = append(row, fmt.Sprintf("%.4g", 100*t.Loads[i].Share), string(t.Loads[i].State))
+			row = append(row, percentOf(t.Loads[i].Share, t.Loads[i].Of), string(t.Loads[i].State))
 		}
 		for _, v := range []float64{a.Curve.Points[i].Rate, a.Curve.Points[i].Latency} {
 			text := noneMark
@@ -396,6 +411,40 @@ func percent(share float64) string {
 		share = 0
 	}
 	return fmt.Sprintf("%.4g", 100*share)
+}
+
+// percentOf is the share of so many requests, with as many digits as they can tell apart.
+func percentOf(share, of float64) string {
+	digits := 0
+	if of >= 100 {
+		digits = 1
+	}
+	text := fmt.Sprintf("%.*f", digits, 100*share)
+	if text = strings.TrimSuffix(text, ".0"); text == "100" && share < 1 {
+		return "> 99"
+	}
+	return text
+}
+
+// shareInterval is the interval of the share of good requests: one whose lower end is next to nothing has an upper
+// end alone, and one that holds nearly all shares says nothing.
+func shareInterval(l search.Load) string {
+	high := fmt.Sprintf("%.3g", 100*l.High)
+	switch {
+	case l.High <= 10*l.Low:
+		return fmt.Sprintf("%.3g to %s", 100*l.Low, high)
+	case l.High >= 0.99:
+		return "too few"
+	}
+	return "up to " + high
+}
+
+// unpaced reports whether a load of a closed loop has no rate, because its users had too few answers.
+func (r *Report) unpaced(loads []search.Load) bool {
+	p := sweep.Measured(&r.Plan.Cells[0].Resolved.Benchmark)
+	return p.Concurrency > 0 && slices.ContainsFunc(loads, func(l search.Load) bool {
+		return !slices.ContainsFunc(r.Search.Curve.Points, func(x search.Point) bool { return x.Load == l.Load && x.Rate > 0 })
+	})
 }
 
 func load(x float64) string { return fmt.Sprintf("%.6g", x) }

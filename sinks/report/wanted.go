@@ -80,7 +80,7 @@ func withTrials(command string, n int) string {
 
 func (r *Report) wanted() (out []step) {
 	if r.Search != nil {
-		if r.Search.Outcome == search.Wide {
+		if r.Search.Outcome == search.Wide || r.Search.Outcome == search.ClientLost {
 			return r.narrow(r.Command)
 		}
 		return r.widen() // where the budget is spent, a resume goes on

@@ -100,8 +100,8 @@ type Probe struct {
 	Unfit         string // why the run says nothing about the server, "" for one that does
 }
 
-// nothingSent is why a run says nothing in which requests from before it took every place until its end.
-const nothingSent = "no request was sent in its time, since those of the warmup were not answered yet"
+// NothingSent is why a run says nothing in which requests from before it took every place until its end.
+const NothingSent = "the requests of the warmup were not answered before its end, so that none was sent"
 
 // Probe reads a run. Requests that failed, were rejected or cut off are among those that
 // had to be good.
@@ -110,7 +110,7 @@ func (p Prober) Probe(o *Outcome) Probe {
 	case o.Interrupted, o.Gone, o.Err != "" && o.Sent == 0:
 		return Probe{Unfit: o.Err}
 	case o.Err == "" && o.Counts().In(record.Attempted) == 0:
-		return Probe{Unfit: nothingSent}
+		return Probe{Unfit: NothingSent}
 	case o.Apart == validity.Invalid && !p.plan.Experiment.AllowInvalid:
 		return Probe{Unfit: "INVALID" + wrongBy(o.Taints)}
 	}

@@ -78,6 +78,9 @@ func (a *Ask) part(share float64) time.Duration {
 	return time.Duration(share * float64(a.Budget))
 }
 
+// Patience is how long the first look waits for an answer.
+func (a *Ask) Patience() time.Duration { return a.part(3 * firstPart) }
+
 // Fit are lengths that leave a probe room: an idle server answers a request in a twelfth
 // of it, so that few users have enough requests, and one at the limits in two fifths. No
 // answer is longer than those that the server gives.
@@ -139,7 +142,7 @@ func (a *Ask) atLimits(first Look) (wait, each float64) {
 // is as much as a probe has room for.
 func (a *Ask) slow(first Look, l Lengths) time.Duration {
 	wait, each := a.atLimits(first)
-	idle := a.idle(first, l)
+	idle := a.Idle(first, l)
 	most := max(5*idle, a.probe()/2, 700*time.Millisecond)
 	return min(most, max(idle, time.Duration((wait+each*float64(max(l.OSL-1, 0)))*float64(time.Millisecond))))
 }
@@ -186,7 +189,7 @@ func warm(d time.Duration) string {
 
 // Levels is the second look, at lengths l.
 func (a *Ask) Levels(first Look, l Lengths) []byte {
-	idle := a.idle(first, l)
+	idle := a.Idle(first, l)
 	var users []string
 	for _, n := range Levels() {
 		users = append(users, strconv.Itoa(n))
@@ -198,8 +201,8 @@ func (a *Ask) Levels(first Look, l Lengths) []byte {
 		fmt.Sprintf("sweep: {type: grid, parameters: {concurrency: [%s]}}\nrandom_seed: %d\n", strings.Join(users, ", "), a.Seed))
 }
 
-// idle is how long a request of lengths l takes when nothing else runs.
-func (a *Ask) idle(first Look, l Lengths) time.Duration {
+// Idle is how long a request of lengths l takes when nothing else runs.
+func (a *Ask) Idle(first Look, l Lengths) time.Duration {
 	ms := first.Latency
 	if first.First > 0 {
 		ms = first.First + first.Gap*float64(max(l.OSL-1, 0))
@@ -245,7 +248,7 @@ func (a *Ask) Search(first Look, levels []Look, l Lengths, left time.Duration) C
 		}
 	}
 	left = max(left-a.part(endPart), a.part(0.2))
-	idle, slow := a.idle(first, l), a.slow(first, l)
+	idle, slow := a.Idle(first, l), a.slow(first, l)
 	warmup := max(idle, slow/3, 300*time.Millisecond).Round(10 * time.Millisecond)
 	beside := warmup + slow/2 + perProbe // the last answers of most probes take less than at the limits
 	terms := search.Terms{
