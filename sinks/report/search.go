@@ -335,7 +335,8 @@ func (r *Report) probes(s *sheet) {
 		if len(a.Tiers) > 0 {
 			break
 		}
-		row := []string{load(l.Load), fmt.Sprint(l.Runs), noneMark, noneMark, noneMark, noneMark, noneMark, string(l.State)}
+		const none = noneMark
+		row := []string{load(l.Load), fmt.Sprint(l.Runs), none, none, none, none, none, string(l.State)}
 		if i := slices.IndexFunc(a.Curve.Points, func(p search.Point) bool { return p.Load == l.Load }); i >= 0 {
 			p := a.Curve.Points[i]
 			for k, v := range map[int]float64{5: p.Rate, 6: p.Latency} {
@@ -443,7 +444,9 @@ func shareInterval(l search.Load) string {
 func (r *Report) unpaced(loads []search.Load) bool {
 	p := sweep.Measured(&r.Plan.Cells[0].Resolved.Benchmark)
 	return p.Concurrency > 0 && slices.ContainsFunc(loads, func(l search.Load) bool {
-		return !slices.ContainsFunc(r.Search.Curve.Points, func(x search.Point) bool { return x.Load == l.Load && x.Rate > 0 })
+		return !slices.ContainsFunc(r.Search.Curve.Points, func(x search.Point) bool {
+			return x.Load == l.Load && x.Rate > 0
+		})
 	})
 }
 
