@@ -126,6 +126,9 @@ func (r Row) Build(d *Data, c *Cell) *draw.Chart {
 		d = r.pick(d)
 	}
 	out := &draw.Chart{ID: r.ID, Title: r.Title, Question: r.Question}
+	if r.ID == changeID {
+		out.Title = cmp.Or(d.changed(), out.Title)
+	}
 	if r.Cellwise {
 		out.ID = fmt.Sprintf("%s-%d", r.ID, c.Index)
 		if all > 1 {

@@ -57,6 +57,28 @@ func (d *Data) Baseline() string {
 	return baseline(d.pairs(d.Axes[i]), d.Axes[i])
 }
 
+// changed is the title of the chart of changes where they are between two systems; "" elsewhere.
+func (d *Data) changed() string {
+	i := slices.IndexFunc(d.Axes, func(a string) bool { return sweep.AxisNamed(a).System })
+	if i < 0 {
+		return ""
+	}
+	pairs := d.pairs(d.Axes[i])
+	from, to := baseline(pairs, d.Axes[i]), ""
+	for _, q := range pairs {
+		name := valueOf(q.b, d.Axes[i])
+		if to != "" && name != to {
+			return ""
+		}
+		to = name
+	}
+	const long = 40
+	if from == "" || to == "" {
+		return ""
+	}
+	return "Change from " + words.Clip(from, long) + " to " + words.Clip(to, long)
+}
+
 // System is the name of what a cell measures, where several systems are; "" elsewhere.
 func (d *Data) System(c *Cell) string {
 	i := slices.IndexFunc(d.Axes, func(a string) bool { return sweep.AxisNamed(a).System })
@@ -109,10 +131,11 @@ type Change struct {
 // forest lists changes against a baseline by their metric, in the order of the list: a
 // sign with its interval beside the line of no change.
 func forest(list []Change, baseline string) draw.Panel {
-	p := draw.Panel{X: draw.Axis{Label: "change (" + unitOf(list) + ")"}, Marks: []draw.Mark{{Vertical: true}}}
+	from := ""
 	if baseline != "" {
-		p.X.Label += " from " + words.Clip(baseline, 40)
+		from = " from " + words.Clip(baseline, 40)
 	}
+	p := draw.Panel{X: draw.Axis{Label: "change" + from + " (" + unitOf(list) + ")"}, Marks: []draw.Mark{{Vertical: true}}}
 	var margins []string
 	once := onceEach(list)
 	for i, c := range list {
@@ -151,7 +174,7 @@ func unitOf(list []Change) string {
 	case n < 0:
 		return "%"
 	case slices.ContainsFunc(list, func(c Change) bool { return !c.Points }):
-		return "%, of shares points"
+		return "% or points"
 	}
 	return "points"
 }

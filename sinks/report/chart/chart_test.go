@@ -159,12 +159,59 @@ func TestSearchChart(t *testing.T) {
 		p.Series[1].Points[2].Y != 80 {
 		t.Errorf("%+v", p.Series)
 	}
-	if m := p.Marks; len(m) != 1 || m[0].At != 16 || m[0].Label != "16 fails" {
-		t.Errorf("%+v", m)
+	marks := func(d *Data) (said []string) {
+		for _, m := range row.Build(d, nil).Panels[0].Marks {
+			said = append(said, fmt.Sprintf("%s %v to %v %s", m.Label, m.At, m.To, m.Ink))
+		}
+		return said
+	}
+	between, all := searched(false), searched(false)
+	between.Cells[1].Decision, all.Cells[2].Decision = "undecided", "holds"
+	for _, c := range []struct {
+		d    *Data
+		want []string
+	}{
+		{searched(false), []string{"4 holds 4 to 4 good", "16 fails 16 to 16 bad"}},
+		{between, []string{"undecided 1 to 16 ", "1 holds 1 to 1 good", "16 fails 16 to 16 bad"}},
+		{all, []string{"16 holds 16 to 16 good"}},
+	} {
+		if got := marks(c.d); !slices.Equal(got, c.want) {
+			t.Errorf("marks %q, want %q", got, c.want)
+		}
 	}
 	c = row.Build(searched(true), nil)
 	if p := c.Panels[0]; len(p.Series) != 1 || len(p.Marks) != 1 || p.Marks[0].Label != "knee" || p.Marks[0].At != 4 {
 		t.Errorf("%+v", p)
+	}
+}
+
+// A distribution shows the limit of its latency and how many requests meet it; one far beyond
+// every request does not stretch the axis.
+func TestLimitInTheDistribution(t *testing.T) {
+	t.Parallel()
+	row, err := Find("ecdf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := demo()
+	d.Cells, d.Axes, d.naming = d.Cells[:1], nil, nil
+	values := d.Requests.values(d.Cells[0], d.Requests.TTFT)
+	n := len(values)
+	for limit, want := range map[float64]string{
+		values[n/4-1]:    fmt.Sprintf("limit %v ms, met by 25.0 %%", values[n/4-1]),
+		values[0] / 2:    fmt.Sprintf("limit %v ms, met by 0 %%", values[0]/2),
+		2 * values[n-1]:  fmt.Sprintf("limit %v ms, met by 100 %%", 2*values[n-1]),
+		10 * values[n-1]: "",
+	} {
+		d.Limits = map[string]float64{"time_to_first_token": limit}
+		p := row.Build(d, nil).Panels[0]
+		got := ""
+		for _, m := range p.Marks {
+			got += m.Label
+		}
+		if got != want || (want == "") != (len(p.X.Notes) == 1) {
+			t.Errorf("limit %v: %q, want %q; %q", limit, got, want, p.X.Notes)
+		}
 	}
 }
 
@@ -754,7 +801,7 @@ func TestMarginsOfTheForest(t *testing.T) {
 			t.Errorf("row %d: the margin is %v, want %v", i, got, want)
 		}
 	}
-	if want := "change (%, of shares points) from a"; p.X.Label != want ||
+	if want := "change from a (% or points)"; p.X.Label != want ||
 		!slices.Equal(p.X.Notes, []string{"grey: within 5 % or 15 % or 1 point"}) {
 		t.Errorf("%q %q, want %q", p.X.Label, p.X.Notes, want)
 	}

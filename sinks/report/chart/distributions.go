@@ -26,17 +26,18 @@ func ecdf(d *Data, _ *Cell) ([]draw.Panel, string) {
 	var out []draw.Panel
 	ended := 0
 	for _, m := range []struct {
-		label string
-		of    func(*Requests) []float64
+		metric string
+		of     func(*Requests) []float64
 	}{
-		{metrics.Axis(metrics.TimeToFirstToken, ""), func(r *Requests) []float64 { return r.TTFT }},
-		{metrics.Axis(metrics.RequestLatency, ""), func(r *Requests) []float64 { return r.Latency }},
-		{metrics.Axis(metrics.InterTokenLatency, ""), func(r *Requests) []float64 { return r.ITL }},
+		{metrics.TimeToFirstToken, func(r *Requests) []float64 { return r.TTFT }},
+		{metrics.RequestLatency, func(r *Requests) []float64 { return r.Latency }},
+		{metrics.InterTokenLatency, func(r *Requests) []float64 { return r.ITL }},
 	} {
 		p := draw.Panel{
-			X: draw.Axis{Label: m.label, Wide: true, Least: 0.2},
+			X: draw.Axis{Label: metrics.Axis(m.metric, ""), Wide: true, Least: 0.2},
 			Y: draw.Axis{Label: "requests (%)", Zero: true},
 		}
+		var longest []float64 // of the cell whose slowest request is the slowest
 		groups := d.groups(d.Load())
 		for i, g := range groups {
 			for k, c := range g.cells {
@@ -44,6 +45,9 @@ func ecdf(d *Data, _ *Cell) ([]draw.Panel, string) {
 				ended += len(values)
 				if len(values) < distributed {
 					continue
+				}
+				if n := len(longest); n == 0 || values[len(values)-1] > longest[n-1] {
+					longest = values
 				}
 				p.Series = append(p.Series, draw.Series{
 					Name: d.Label(c), Silent: true, With: i + 1, Ink: draw.Nth(i),
@@ -53,6 +57,7 @@ func ecdf(d *Data, _ *Cell) ([]draw.Panel, string) {
 		}
 		if len(p.Series) > 0 {
 			p.Series = append(p.Series, d.keys(groups)...)
+			d.limit(&p, m.metric, longest)
 			out = append(out, p)
 		}
 	}
@@ -63,6 +68,33 @@ func ecdf(d *Data, _ *Cell) ([]draw.Panel, string) {
 		return nil, fmt.Sprintf("no cell has %d requests: send more, such as --request-count 200", distributed)
 	}
 	return nil, "no request ended well"
+}
+
+// farOff is how many times the longest latency a limit may be that stretches the axis to its place.
+const farOff = 3
+
+// limit marks the limit of a latency, and of the only distribution says how many are within it.
+// One that is far off is named at the axis: nothing comes near it.
+func (d *Data) limit(p *draw.Panel, metric string, longest []float64) {
+	l, ok := d.Limits[metric]
+	if !ok {
+		return
+	}
+	if l > farOff*longest[len(longest)-1] {
+		p.X.Notes = append(p.X.Notes, limited(l)+" is farther right")
+		return
+	}
+	m := draw.Mark{Vertical: true, At: l, To: l, Label: limited(l)}
+	if len(d.Cells) == 1 {
+		within, _ := slices.BinarySearchFunc(longest, l, func(v, limit float64) int {
+			if v <= limit {
+				return -1
+			}
+			return 1
+		})
+		m.Label += fmt.Sprintf(", met by %s %%", words.Number(100*float64(within)/float64(len(longest))))
+	}
+	p.Marks = append(p.Marks, m)
 }
 
 // keys say what colours and dashes mean, by series without points.

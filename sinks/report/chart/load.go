@@ -101,14 +101,19 @@ func (d *Data) swept(axis string) []draw.Tick {
 func setting(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // spread reports whether an axis spans so much that a linear one would hide the small loads.
+// A search doubles its load, and looks closely between two of them.
 func (d *Data) spread(axis string) bool {
+	most := 20.0
+	if d.Searched() {
+		most = 4
+	}
 	lo, hi := math.Inf(1), 0.0
 	for _, c := range d.Cells {
 		if v := c.At(axis); !math.IsNaN(v) {
 			lo, hi = min(lo, v), max(hi, v)
 		}
 	}
-	return lo > 0 && hi > 20*lo
+	return lo > 0 && hi > most*lo
 }
 
 func (a along) x(c *Cell) float64 {
@@ -199,7 +204,7 @@ func throughput(d *Data, _ *Cell) ([]draw.Panel, string) {
 		Series: d.series(a, metric, "avg", "", nil),
 	}
 	if !a.nomin {
-		p.Marks = append(d.marked("knee", draw.Good, func(c *Cell) bool { return c.Knee }),
+		p.Marks = append(d.marked("knee", draw.Muted, func(c *Cell) bool { return c.Knee }),
 			d.marked("INVALID", draw.Warn, func(c *Cell) bool { return c.Verdict == validity.Invalid })...)
 	}
 	if len(p.Series) == 0 {
@@ -234,6 +239,9 @@ func (d *Data) marked(what string, ink draw.Ink, is func(c *Cell) bool) (out []d
 	}
 	return out
 }
+
+// limited is the limit of a latency, in ms, in words.
+func limited(l float64) string { return "limit " + setting(l) + " ms" }
 
 // tails are tried in this order: the highest that every cell supports is drawn.
 var tails = []string{"p99", "p95", "p90", "p75"}
@@ -288,7 +296,7 @@ func latency(d *Data, _ *Cell) ([]draw.Panel, string) {
 			Ink:  draw.Muted, Line: !a.nomin, Dash: draw.Dashed, Shape: 1 + slices.Index(tails, tail),
 		})
 		if l, ok := d.Limits[metric]; ok {
-			p.Marks = append(p.Marks, draw.Mark{At: l, To: l, Label: "SLO " + setting(l) + " ms"})
+			p.Marks = append(p.Marks, draw.Mark{At: l, To: l, Label: limited(l)})
 		}
 		p.X = draw.Axis{Log: a.axis.Log, Ticks: a.axis.Ticks, Names: a.axis.Names}
 		out = append(out, p)

@@ -28,10 +28,15 @@ func searched(d *Data, _ *Cell) ([]draw.Panel, string) {
 		dots, curve = draw.S8, draw.S6 // the inks of series are those of the tiers
 	} else {
 		good = d.probed(a, "good (%)", metrics.GoodRequestFraction, 100, func(c *Cell) float64 { return c.Good },
-			"fitted curve, never rising", dots, curve)
+			"fitted curve (never rises)", dots, curve)
 	}
 	rate := d.probed(a, "requests/s", metrics.RequestThroughput, 1, func(c *Cell) float64 { return c.Rate },
 		"Universal Scalability Law", dots, curve)
+	for i := range rate.Series {
+		if rate.Series[i].Line { // the other curve is of other things
+			rate.Series[i].Dash = draw.Dashed
+		}
+	}
 	var out []draw.Panel
 	marks := d.bracket()
 	for _, p := range []draw.Panel{good, rate} {
@@ -70,8 +75,8 @@ func (d *Data) ByLoad() {
 func (d *Data) Held() (at *Cell) {
 	load := d.Load()
 	for _, c := range d.Cells {
-		holds := !slices.ContainsFunc(decisions(c), func(x decision) bool { return x.state != "holds" })
-		if holds && load != "" && (at == nil || c.At(load) > at.At(load)) {
+		all := !slices.ContainsFunc(decisions(c), func(x decision) bool { return x.state != holds })
+		if all && load != "" && (at == nil || c.At(load) > at.At(load)) {
 			at = c
 		}
 	}
@@ -120,12 +125,12 @@ func (d *Data) Tiers() (out []Tier) {
 	for _, name := range d.tiers() {
 		t := Tier{Name: name}
 		for _, c := range d.Cells {
-			if stateOf(c, name) == "holds" && (t.Holds == nil || c.At(load) > t.Holds.At(load)) {
+			if stateOf(c, name) == holds && (t.Holds == nil || c.At(load) > t.Holds.At(load)) {
 				t.Holds = c
 			}
 		}
 		for _, c := range d.Cells {
-			if stateOf(c, name) == "fails" && (t.Holds == nil || c.At(load) > t.Holds.At(load)) &&
+			if stateOf(c, name) == fails && (t.Holds == nil || c.At(load) > t.Holds.At(load)) &&
 				(t.Fails == nil || c.At(load) < t.Fails.At(load)) {
 				t.Fails = c
 			}
@@ -168,8 +173,8 @@ func (d *Data) probedTiers(a along, tiers []string) draw.Panel {
 	return p
 }
 
-// bracket are lines at the nearest load that fails beside one that holds, which needs none of
-// its own, and at the knee.
+// bracket are lines at the load that holds and at the nearest one that fails, with what lies
+// between them not decided, and at the knee. Of several limits each has the load that fails.
 func (d *Data) bracket() (out []draw.Mark) {
 	mark := func(c *Cell, label string, ink draw.Ink) {
 		at := c.At(d.Load())
@@ -177,28 +182,48 @@ func (d *Data) bracket() (out []draw.Mark) {
 	}
 	cells := slices.Clone(d.Cells)
 	slices.SortStableFunc(cells, func(x, y *Cell) int { return cmp.Compare(x.At(d.Load()), y.At(d.Load())) })
+	several := len(d.tiers()) > 0
 	last, found := map[string]*Cell{}, map[string]bool{}
-	for _, c := range cells {
+	for i, c := range cells {
 		if c.Knee {
-			mark(c, "knee", draw.Good)
+			mark(c, "knee", draw.Muted)
 		}
 		for _, x := range decisions(c) {
-			if x.state != "holds" && x.state != "fails" {
+			if x.state != holds && x.state != fails {
 				continue
 			}
-			if was := last[x.tier]; was != nil && stateOf(was, x.tier) != x.state && !found[x.tier] {
-				found[x.tier] = true
-				fails := c
-				if x.state == "holds" {
-					fails = was
-				}
-				mark(fails, strings.TrimPrefix(x.tier+": ", ": ")+setting(fails.At(d.Load()))+" fails", draw.Warn)
-			}
+			was := last[x.tier]
 			last[x.tier] = c
+			if was == nil || stateOf(was, x.tier) == x.state || found[x.tier] {
+				continue
+			}
+			found[x.tier] = true
+			good, bad := was, c
+			if x.state == holds {
+				good, bad = c, was
+			}
+			if several {
+				mark(bad, x.tier+": "+setting(bad.At(d.Load()))+" "+fails, draw.Bad)
+				continue
+			}
+			if cells[i-1] != was {
+				out = append(out, draw.Mark{Vertical: true, At: was.At(d.Load()), To: c.At(d.Load()), Label: "undecided"})
+			}
+			mark(good, setting(good.At(d.Load()))+" "+holds, draw.Good)
+			mark(bad, setting(bad.At(d.Load()))+" "+fails, draw.Bad)
 		}
+	}
+	if held := d.Held(); held != nil && len(found) == 0 && !several {
+		mark(held, setting(held.At(d.Load()))+" "+holds, draw.Good)
 	}
 	return out
 }
+
+// The decisions about a load that are shown in charts.
+const (
+	holds = "holds"
+	fails = "fails"
+)
 
 // decision is what a load showed: of a search with several limits to one of its tiers.
 type decision struct{ tier, state string }

@@ -126,7 +126,7 @@ func (p *panel) markLabels(taken *crowd) bool {
 
 // besides are the places beside a mark, the best first.
 func (p *panel) besides(m *Mark) (places []xy) {
-	const steps = 8
+	const steps, off = 8, 8 // places, and pixels between a line and its words
 	w := p.room(m.Label, smallSize, false)
 	if !m.Vertical {
 		y := p.py(max(m.At, m.To))
@@ -138,9 +138,9 @@ func (p *panel) besides(m *Mark) (places []xy) {
 	}
 	for k := range steps {
 		y := p.b.y0 + smallSize + 2 + float64(k)*(smallSize+4)
-		places = append(places, xy{max(p.px(m.At), p.b.x0) + 5, y}, xy{p.px(m.At) - 5 - w, y})
+		places = append(places, xy{max(p.px(m.At), p.b.x0) + off, y}, xy{p.px(m.At) - off - w, y})
 		if m.band() {
-			places[len(places)-1] = xy{min(p.px(m.To), p.b.x1) - 5 - w, y}
+			places[len(places)-1] = xy{min(p.px(m.To), p.b.x1) - off - w, y}
 		}
 	}
 	return places
