@@ -117,12 +117,13 @@ func namesOf(cells []*decide.CellResult) (names []string) {
 }
 
 // limits are those of a cell for single requests: "TTFT ≤ 100 ms and ITL ≤ 10 ms".
-func (r *Report) limits(c *sweep.Cell) string { return limitsOf(c.Resolved.Benchmark.SLOs) }
+func (r *Report) limits(c *sweep.Cell) string { return LimitsOf(c.Resolved.Benchmark.SLOs) }
 
 // rightAnswers is the limit "accuracy ≥ 1" of one request: there is no other.
 const rightAnswers = "right answers"
 
-func limitsOf(slos map[string]float64) string {
+// LimitsOf are limits of single requests by their metrics: "TTFT ≤ 100 ms and ITL ≤ 10 ms".
+func LimitsOf(slos map[string]float64) string {
 	var parts []string
 	for _, m := range metrics.Catalogue() { // in the order of the tables
 		limit, ok := slos[m.Tag]

@@ -23,9 +23,9 @@ const (
 	Undecided State = "UNDECIDED" // the interval lies on both sides
 )
 
-// goodTarget is the share of the attempted requests that must meet their SLOs
+// GoodTarget is the share of the attempted requests that must meet their SLOs
 // for the cell to meet them.
-const goodTarget = 0.99
+const GoodTarget = 0.99
 
 // SLOOutcome is the service level objectives of one cell together.
 type SLOOutcome struct {
@@ -60,7 +60,7 @@ func judgeSLOs(c *CellResult) []SLOOutcome {
 		}
 		limits = append(limits, limit)
 	}
-	out := SLOOutcome{Condition: fmt.Sprintf("%.0f %% of requests with %s", 100*goodTarget,
+	out := SLOOutcome{Condition: fmt.Sprintf("%.0f %% of requests with %s", 100*GoodTarget,
 		strings.Join(limits, " and ")), State: Undecided}
 	worst, best := goodShare(c)
 	if math.IsNaN(worst.Mean) {
@@ -72,12 +72,12 @@ func judgeSLOs(c *CellResult) []SLOOutcome {
 		low, high = worst.Mean, best.Mean
 	}
 	switch {
-	case low >= goodTarget:
+	case low >= GoodTarget:
 		out.State = Held
-	case high < goodTarget:
+	case high < GoodTarget:
 		out.State = Missed
 	}
-	out.Held = out.State == Held || out.State == Undecided && worst.Mean >= goodTarget
+	out.Held = out.State == Held || out.State == Undecided && worst.Mean >= GoodTarget
 	out.Text = digits(100*worst.Mean) + " %" + bounds(100*low, 100*high)
 	if best.Mean > worst.Mean && out.State == Undecided {
 		out.Text += "; requests were cut off: use a grace of at least the SLO"
@@ -102,7 +102,7 @@ func judgeSLOs(c *CellResult) []SLOOutcome {
 }
 
 // trialsForShare is how many trials take the interval of the share of good requests to one
-// side of goodTarget, if those that were are carried out again and again; 0 where not even
+// side of GoodTarget, if those that were are carried out again and again; 0 where not even
 // stats.MostTrials do.
 func (c *CellResult) trialsForShare() int {
 	key := Key{metrics.GoodRequestFraction, "avg"}
@@ -118,7 +118,7 @@ func (c *CellResult) trialsForShare() int {
 			more[i] = tallies[i%len(tallies)]
 		}
 		e := stats.Share(more, c.Full.level)
-		return e.Low < goodTarget && e.High >= goodTarget
+		return e.Low < GoodTarget && e.High >= GoodTarget
 	}
 	n := sort.Search(stats.MostTrials+1, func(n int) bool { return n > c.Trials && !open(n) })
 	if n > stats.MostTrials {
@@ -127,9 +127,9 @@ func (c *CellResult) trialsForShare() int {
 	return n
 }
 
-// goodLeast is how many requests of a cell show that goodTarget of them are good, when
-// all are: n with 0.025^(1/n) ≥ goodTarget (Clopper and Pearson), 368 for 99 %.
-func goodLeast() float64 { return math.Ceil(math.Log(0.025) / math.Log(goodTarget)) }
+// goodLeast is how many requests of a cell show that GoodTarget of them are good, when
+// all are: n with 0.025^(1/n) ≥ GoodTarget (Clopper and Pearson), 368 for 99 %.
+func goodLeast() float64 { return math.Ceil(math.Log(0.025) / math.Log(GoodTarget)) }
 
 // attempted is of how many requests the share of good ones is, over all trials.
 func (c *CellResult) attempted() (n float64) {

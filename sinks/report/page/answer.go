@@ -98,10 +98,19 @@ func answers(d *chart.Data, said []string) (out []string) {
 	for _, s := range said {
 		out = append(out, words.Line(s)) // names of cells are in it
 	}
-	if len(out) == 0 {
-		return bestOfAll(d)
+	switch {
+	case len(out) > 0:
+		return out
+	case d.Verdict == validity.Invalid && noTrial(d):
+		return []string{"No figure can be relied on: the measurement is INVALID"}
 	}
-	return out
+	return bestOfAll(d)
+}
+
+// noTrial reports whether no trial counts.
+func noTrial(d *chart.Data) bool {
+	_, most := trialsOf(d)
+	return most == 0
 }
 
 // figuresOf is one cell in a sentence: its throughput and the medians of its latencies,

@@ -44,7 +44,8 @@ type Page struct {
 	Head                  *Chart        // the chart that shows the answer
 	Picture               template.HTML // a link to it as an SVG with its caption, of which the script makes a PNG
 	Findings              []Finding
-	Passed                bool // no check is in doubt
+	Folded                []Finding // more of them, which a reader unfolds: the figures can be used
+	Passed                bool      // no check is in doubt
 	MoreFindings          string
 	Unjudged              string // which results have no verdict
 	Caption, Hint, Legend string
@@ -57,6 +58,11 @@ type Page struct {
 	Facts                 []Fact
 	Sources               []Fact
 	Policy, Style, Script any // set by Write
+}
+
+// FoldedNote heads the folded findings.
+func (p *Page) FoldedNote() string {
+	return words.CountOf(len(p.Folded), "more check is in doubt", "more checks are in doubt")
 }
 
 // tallMost is how many rows the table shows before it scrolls by itself, so that
@@ -119,7 +125,7 @@ type Entry struct {
 // Chart is a picture with its numbers beside it.
 type Chart struct {
 	ID, Title string
-	Whole     bool // takes the whole width
+	Class     string // whole: takes the whole width; on paper deep does, and sheet takes most of a sheet
 	SVG       template.HTML
 	Narrow    template.HTML // the same for a narrow window
 	Numbers   []Numbers     // one for each panel
