@@ -117,9 +117,16 @@ func TestBacklogOfOneRunIsNotThatOfThePlan(t *testing.T) {
 		res.Results.Cells[0].Verdict != validity.Valid {
 		t.Errorf("one run of three: %s, %+v, cell %s", res.worstRun(), res.doubts(), res.Results.Cells[0].Verdict)
 	}
-	if res := judged(0.2, 0.3, 0.02); res.worstRun() != verdict.Degraded || len(res.doubts()) != 1 ||
+	res := judged(0.2, 0.3, 0.02)
+	if res.worstRun() != verdict.Degraded || len(res.doubts()) != 1 ||
 		res.Results.Cells[0].Verdict != validity.Degraded {
 		t.Errorf("two runs of three: %s, %+v, cell %s", res.worstRun(), res.doubts(), res.Results.Cells[0].Verdict)
+	}
+	// what the plan finds over them is not a run more
+	of := verdict.Finding{Check: validity.Backlog, Verdict: verdict.Degraded, Value: 0.17, Warn: &limit}
+	res.PlanFindings = []verdict.Finding{of}
+	if d := res.doubts(); len(d) != 1 || d[0].Runs != 2 || len(d[0].Cells) != 1 {
+		t.Errorf("two runs of three and the plan: %+v", d)
 	}
 }
 

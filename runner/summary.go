@@ -18,6 +18,7 @@ import (
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/report"
+	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
@@ -227,7 +228,7 @@ func (res *Result) single(r *report.Report) {
 // finding speaks, the runs are counted. What made the verdict comes first.
 func (res *Result) doubts() []report.Doubt {
 	worst := map[string]verdict.Finding{}
-	runs := map[string]int{}
+	runs, cells := map[string]int{}, res.cellsOf()
 	for f, run := range res.judged() {
 		if run != validity.NotJudged { // single numbers that are invalid do not make a run so
 			f.Verdict = min(f.Verdict, run)
@@ -240,11 +241,16 @@ func (res *Result) doubts() []report.Doubt {
 			worst[f.Check] = f
 		}
 	}
+	for _, f := range res.PlanFindings { // of no run
+		if f.Verdict != verdict.Valid {
+			runs[f.Check]--
+		}
+	}
 	var out []report.Doubt
 	for _, f := range worst {
 		out = append(out, report.Doubt{
 			Verdict: f.Verdict, Check: f.Check, Detail: f.Detail, Because: f.Cause(), Try: f.Try,
-			Runs: runs[f.Check],
+			Runs: runs[f.Check], Cells: cells[f.Check],
 		})
 	}
 	slices.SortFunc(out, func(a, b report.Doubt) int {
@@ -253,6 +259,28 @@ func (res *Result) doubts() []report.Doubt {
 			cmp.Compare(some(worst[a.Check]), some(worst[b.Check])),
 			cmp.Compare(worst[b.Check].Beyond(), worst[a.Check].Beyond()), cmp.Compare(a.Check, b.Check))
 	})
+	return out
+}
+
+// cellsOf are the cells in whose runs a check is not clean, by check, in the plan's order.
+func (res *Result) cellsOf() map[string][]*sweep.Cell {
+	out := map[string][]*sweep.Cell{}
+	for _, o := range res.Outcomes {
+		rep := res.Reports[o.Run.ID]
+		if rep == nil || !res.counts(o.Run) {
+			continue
+		}
+		for _, f := range rep.Findings {
+			if f.Verdict == verdict.Valid || f.Check == validity.Backlog && res.keepsUp(o.Run) ||
+				slices.Contains(out[f.Check], o.Run.Cell) {
+				continue
+			}
+			out[f.Check] = append(out[f.Check], o.Run.Cell)
+		}
+	}
+	for _, cells := range out {
+		slices.SortFunc(cells, func(a, b *sweep.Cell) int { return cmp.Compare(a.Index, b.Index) })
+	}
 	return out
 }
 

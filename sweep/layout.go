@@ -88,9 +88,9 @@ func (p *Plan) doubts() (out []string) {
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	switch {
 	case p.Trials == 1:
-		say("one trial: no interval, no difference can be shown; five are a good start (--num-profile-runs 5)")
+		say("one trial: no interval, no difference can be shown; six are a good start (--num-profile-runs 6)")
 	case p.Trials <= fewTrials:
-		say("%d trials show only large differences; start with five (--num-profile-runs 5)", p.Trials)
+		say("%d trials show only large differences; start with six (--num-profile-runs 6)", p.Trials)
 	}
 	if p.CellOrder == interleaved && p.Trials > 1 && p.Trials%2 == 1 && len(p.Cells) > 1 {
 		say("odd number of trials: a slow change of the server cancels out over pairs of trials only")

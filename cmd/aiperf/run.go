@@ -91,7 +91,7 @@ var profileCommand = command{
 of AIPerf. A list with commas, as in --concurrency 1,4,16, measures each value.
 
   aiperf profile -m MODEL -u localhost:8000 --streaming --concurrency 8
-  aiperf profile -m MODEL -u mock: --concurrency 1,4,16 --num-profile-runs 5
+  aiperf profile -m MODEL -u mock: --concurrency 1,4,16 --num-profile-runs 6
   aiperf profile -f config.yaml --isl 512 --osl 64`,
 	flags: append(slices.Clone(measureFlags),
 		argv.Switch{

@@ -58,7 +58,7 @@ type planCheck struct {
 
 var planChecks = []planCheck{
 	{
-		ID: "runs", Limits: "noted below 3", Try: "multi_run: {num_runs: 5} (--num-profile-runs 5)",
+		ID: "runs", Limits: "noted below 3", Try: "multi_run: {num_runs: 6} (--num-profile-runs 6)",
 		Kind: Precision, Unit: "runs", Doc: "successful trials per cell; an interval needs 3",
 		Read: func(e *PlanEvidence) []Reading {
 			if len(e.Cells) == 0 {
@@ -83,7 +83,7 @@ var planChecks = []planCheck{
 				Value: fewest, Warn: 3, Fail: never, Below: true,
 				Detail: fmt.Sprintf("cell %s has %s", at, words.Count(int(fewest), "good run")),
 				So:     ", too few: an interval needs 3",
-				Try:    "multi_run: {num_runs: 5} (--num-profile-runs 5)",
+				Try:    "multi_run: {num_runs: 6} (--num-profile-runs 6)",
 			}}
 		},
 	},

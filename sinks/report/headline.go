@@ -45,7 +45,7 @@ func (c Comparison) Headline() string {
 	case len(c.Blind()) > 0:
 		said = fmt.Sprintf("No decision between %s and %s: %s", b, a, c.tooCoarse())
 	case c.Trials == 1:
-		said = fmt.Sprintf("No decision between %s and %s: with one trial of each, no difference can be told from chance; measure both with --num-profile-runs 5 (%d is the least that gives an interval)", b, a, stats.FewestTrials)
+		said = fmt.Sprintf("No decision between %s and %s: with one trial of each, no difference can be told from chance; measure both with --num-profile-runs 6 (%d is the least that gives an interval)", b, a, stats.FewestTrials)
 	default:
 		return c.openSentence(a, b)
 	}

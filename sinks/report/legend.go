@@ -11,6 +11,7 @@ import (
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 )
@@ -60,6 +61,9 @@ func (r *Report) signs(c *decide.CellResult, legend *marks) string {
 	var signs []string
 	most := r.folded >= mostFolds // there is no room for their legend
 	misses := c.Misses()
+	if misses == "" && c.MissesSoFar() != "" {
+		misses = c.MissesSoFar() + " so far"
+	}
 	if c.Front == decide.OnFront && misses == "" && !most {
 		signs, legend.front = append(signs, starMark), true
 	}
@@ -115,8 +119,8 @@ func (r *Report) legend(s *sheet, t *grid, m *marks) {
 	if m.knee {
 		parts = append(parts, "knee: more load adds latency")
 	}
-	if m.wide {
-		parts = append(parts, wideMark+": too few trials, raise num_runs (--num-profile-runs)")
+	if enough := max(enoughTrials, r.Plan.Trials+2+r.Plan.Trials%2); m.wide {
+		parts = append(parts, wideMark+": too few trials, try "+schema.TrialsOption(enough))
 	}
 	doubted := r.doubted(m.doubted)
 	if r.folded > 0 && len(doubted) > 0 && strings.Contains(doubted[len(doubted)-1], ":") { // it takes a line

@@ -52,7 +52,7 @@ func (r *Report) limitsSentence(short bool) string {
 		if never > 0 {
 			how = "99 % is wanted: cannot be decided, " + worst.SLOs[0].Text
 		}
-		return fmt.Sprintf("%s of the requests met %s (%s)", words.Percent(share.Mean), limits, how)
+		return fmt.Sprintf("%s of the requests met %s (%s)", words.Percent(share.Mean), limits, how) + r.unlessGated()
 	}
 	of := "of the requests "
 	if short {
@@ -63,49 +63,78 @@ func (r *Report) limitsSentence(short bool) string {
 		do = "are sure to"
 	}
 	said := fmt.Sprintf("99 %% %smust meet %s: %d of %s %s", of, limits, states[decide.Held], words.Count(judged, "cell"), do)
-	if missed := r.missing(); len(missed) > 0 {
-		said += fmt.Sprintf(", %s", words.CountOf(len(missed), "misses", "miss"))
-		if len(missed) < judged && len(missed) <= mostBest && !short { // the table says which
-			said += " (" + some(words.Once(namesOf(missed)), mostBest) + ")"
+	if states[decide.Undecided] > 0 {
+		said += r.which(decide.Held, false)
+	}
+	for _, x := range []struct {
+		state decide.State
+		never bool
+		how   string
+	}{
+		{decide.Missed, false, words.CountOf(states[decide.Missed], "misses", "miss")},
+		{decide.Undecided, false, fmt.Sprintf("%d not decided yet", states[decide.Undecided]-never)},
+		{decide.Undecided, true, fmt.Sprintf("%d cannot be decided", never)},
+	} {
+		if len(r.ofLimits(x.state, x.never)) > 0 {
+			said += ", " + x.how + r.which(x.state, x.never)
 		}
 	}
-	if n := states[decide.Undecided] - never; n > 0 {
-		said += fmt.Sprintf(", %d not decided yet", n)
+	if !short {
+		if never > 0 {
+			said += " (share in doubt)"
+		}
+		said += fmt.Sprintf("; fewest %s at %s", words.Percent(share.Mean), worst.Cell.Short())
 	}
-	if never > 0 {
-		said += fmt.Sprintf(", %d cannot be decided", never)
-	}
-	if short {
-		return said
-	}
-	if never > 0 {
-		said += " (share in doubt)"
-	}
-	return said + fmt.Sprintf("; fewest %s at %s", words.Percent(share.Mean), worst.Cell.Short())
+	return said + r.unlessGated()
 }
 
-// missing are the cells that are shown to miss their limits.
-func (r *Report) missing() (cells []*decide.CellResult) {
+// which names the cells whose limits ended so, in brackets; "" where none or all did.
+func (r *Report) which(state decide.State, never bool) string {
+	names := r.namesOf(r.ofLimits(state, never))
+	long := func(name string) bool { return strings.Contains(name, ", ") }
+	if len(names) == 0 || state != decide.Missed && slices.ContainsFunc(names, long) { // the table has them
+		return ""
+	}
+	return " (" + some(words.Once(names), mostBest) + ")"
+}
+
+// unlessGated says how a limit fails a build, where one is missed and no gate asks for the
+// share of good requests: a limit by itself leaves the exit code as it is.
+func (r *Report) unlessGated() string {
+	gated := func(g sweep.Gate) bool { return strings.Contains(g.Expr, metrics.GoodRequestFraction) }
+	if r.Results == nil || len(r.ofLimits(decide.Missed, false)) == 0 || slices.ContainsFunc(r.Plan.Gates, gated) {
+		return ""
+	}
+	flags := fmt.Sprintf("--gate '%s >= 0.99'", metrics.GoodRequestFraction)
+	if strings.HasPrefix(r.Command, "aiperf profile") { // which ends with AIPerf's codes
+		flags += " --exit-codes full"
+	}
+	return "; the exit code ignores limits: " + flags + " makes it 3"
+}
+
+// ofLimits are the cells whose limits ended so; never: for good, for their share is in doubt.
+func (r *Report) ofLimits(state decide.State, never bool) (cells []*decide.CellResult) {
 	for i := range r.Results.Cells {
 		c := &r.Results.Cells[i]
-		if !slices.ContainsFunc(c.SLOs, func(s decide.SLOOutcome) bool { return s.State == decide.Missed }) {
-			continue
+		so := func(s decide.SLOOutcome) bool { return s.State == state && s.Undecidable == never }
+		if slices.ContainsFunc(c.SLOs, so) {
+			cells = append(cells, c)
 		}
-		cells = append(cells, c)
 	}
 	return cells
 }
 
 // namesOf are the names of cells: by what varies the system alone where that tells them
-// apart, in quotation marks where a name has commas of its own.
-func namesOf(cells []*decide.CellResult) (names []string) {
+// apart from all others, in quotation marks where a name has commas of its own.
+func (r *Report) namesOf(cells []*decide.CellResult) (names []string) {
 	short := func(c *decide.CellResult) string {
 		_, name := c.Cell.Apart()
 		return cmp.Or(name, c.Cell.Short())
 	}
 	for _, c := range cells {
 		name := short(c)
-		if slices.ContainsFunc(cells, func(o *decide.CellResult) bool { return o != c && short(o) == name }) {
+		others := func(o decide.CellResult) bool { return o.Cell != c.Cell && short(&o) == name }
+		if slices.ContainsFunc(r.Results.Cells, others) {
 			name = c.Cell.Short()
 		}
 		if strings.Contains(name, ", ") {

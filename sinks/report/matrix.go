@@ -28,7 +28,7 @@ func headlines(r *decide.Results) []metrics.Headline {
 		}
 		return less
 	})...)
-	return withBalance(r, withObjectives(r, cols))
+	return withLimits(r, withBalance(r, withObjectives(r, cols)))
 }
 
 // withBalance adds the rate of requests and their mean latency, last: where a terminal has room
@@ -152,14 +152,15 @@ func (r *Report) table(cols []metrics.Headline, width int) (*grid, *marks) {
 			t.head = append(t.head, shortAxis(a.Name))
 		}
 		t.left = len(t.head)
-		for _, m := range cols[:shown] {
+		chosen, without := choose(r.Results, cols, shown)
+		for _, m := range chosen {
 			t.head = append(t.head, m.Name)
 		}
 		t.head = append(t.head, "")
-		for _, m := range cols[shown:] {
+		for _, m := range without {
 			t.without = append(t.without, m.Name)
 		}
-		values := r.values(cols[:shown], legend)
+		values := r.values(chosen, legend)
 		for i := range r.Results.Cells {
 			c := &r.Results.Cells[i]
 			line := names(c.Cell.Point)

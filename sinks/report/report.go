@@ -77,9 +77,10 @@ type Report struct {
 type Doubt struct {
 	Verdict            validity.Verdict
 	Check, Detail, Try string
-	Because            string // what was seen to cause it, "" for nothing
-	Runs               int    // how many say so
-	All                bool   // it is told of all of them, and not of the worst
+	Because            string        // what was seen to cause it, "" for nothing
+	Runs               int           // how many say so
+	Cells              []*sweep.Cell // whose runs do
+	All                bool          // it is told of all of them, and not of the worst
 }
 
 // Said is what was found and why.
@@ -388,11 +389,26 @@ func (d Doubt) sentence(runs int) string {
 	where := "check " + d.Check
 	if d.Runs > 0 && runs > 1 {
 		where += fmt.Sprintf(", in %d of %s", d.Runs, words.Count(runs, "run"))
+		if at := d.at(); at != "" && d.Runs < runs {
+			where += ", at " + at
+		}
 		if d.Runs > 1 && !d.All { // its figures are of one of them
 			where += "; this is the worst"
 		}
 	}
 	return d.Said() + " (" + where + ")"
+}
+
+// at names the cells whose runs have it, "" where each has only one name, or they are too many.
+func (d Doubt) at() string {
+	var names []string
+	for _, c := range d.Cells {
+		names = append(names, c.Short())
+	}
+	if slices.Contains(names, "") || len(names) > mostBest {
+		return ""
+	}
+	return words.And(words.Once(names))
 }
 
 // Failure says that runs gave up, or lost their server, and why; "" where none did.

@@ -584,7 +584,7 @@ func (r *Report) good(s *sheet) {
 			text += "; " + words.Whole(x.n) + " " + x.how
 		}
 	}
-	s.wrapped(words.Pad("Goodput", labelColumn), text)
+	s.wrapped(words.Pad("Goodput", labelColumn), text+r.unlessGated())
 }
 
 // goodSpan says that the rate of good requests is of the steady window, where that of the

@@ -129,7 +129,7 @@ func TestEveryGateAndCellIsCounted(t *testing.T) {
 				t.Fatalf("%q does not say that %d %s", said, n, what)
 			}
 		}
-		if got := namesOf(r.missing()); !slices.Equal(got, missed) && len(missed)+len(got) > 0 {
+		if got := r.namesOf(r.ofLimits(decide.Missed, false)); !slices.Equal(got, missed) && len(missed)+len(got) > 0 {
 			t.Fatalf("missed %v, want %v", got, missed)
 		}
 	}

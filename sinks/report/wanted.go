@@ -14,8 +14,9 @@ import (
 )
 
 // enoughTrials is how many find a difference of a tenth where trials vary by a
-// few per cent; with fewer, a difference that is not shown says little.
-const enoughTrials = 5
+// few per cent; with fewer, a difference that is not shown says little. They are even: a slow
+// change of the server cancels out over pairs of trials.
+const enoughTrials = 6
 
 // mostAdvised is how many trials a person is told to run; what takes more is said to.
 const mostAdvised = 30

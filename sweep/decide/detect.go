@@ -49,7 +49,7 @@ func TrialsFor(spread, size float64, comparisons int) int {
 	if !ok {
 		return 0
 	}
-	return n
+	return even(n)
 }
 
 // spreadOf is the root mean square, by degrees of freedom, of the standard

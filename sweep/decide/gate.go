@@ -390,7 +390,7 @@ func (e evidence) wouldSettle(trials int) (Trials, string) {
 	for i, x := range e.estimates { // beside its bound a share's interval shrinks as 1/n
 		if kind := kindOf(e.gate.refs[i]); (kind == metrics.Share || kind == metrics.Events) &&
 			(x.Mean == x.Low || x.Mean == x.High) {
-			n := int(math.Ceil(float64(trials) / lo))
+			n := even(int(math.Ceil(float64(trials) / lo)))
 			return Trials{Least: n, Most: n}, fmt.Sprintf("at least %d trials decide it: %s", n, schema.TrialsOption(n))
 		}
 	}

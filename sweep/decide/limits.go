@@ -160,9 +160,18 @@ func (c *CellResult) keepsSoFar() bool {
 
 // missesSoFar reports whether the cell misses an SLO or a gate by its value, which is not in
 // doubt.
-func (c *CellResult) missesSoFar() bool {
-	return slices.ContainsFunc(c.SLOs, func(s SLOOutcome) bool { return !s.Held && !s.Undecidable }) ||
-		slices.ContainsFunc(c.Gates, func(g GateOutcome) bool { return !g.Held && !g.Undecidable })
+func (c *CellResult) missesSoFar() bool { return c.MissesSoFar() != "" }
+
+// MissesSoFar names what the cell misses by its value, be that shown or not: "limits", "gates";
+// "" for nothing, and where the value is in doubt.
+func (c *CellResult) MissesSoFar() string {
+	switch {
+	case slices.ContainsFunc(c.SLOs, func(s SLOOutcome) bool { return !s.Held && !s.Undecidable }):
+		return "limits"
+	case slices.ContainsFunc(c.Gates, func(g GateOutcome) bool { return !g.Held && !g.Undecidable }):
+		return "gates"
+	}
+	return ""
 }
 
 // Misses names what the cell is shown to miss: "limits", "gates"; "" for nothing.

@@ -120,11 +120,11 @@ func (c *CellResult) trialsForShare() int {
 		e := stats.Share(more, c.Full.level)
 		return e.Low < GoodTarget && e.High >= GoodTarget
 	}
-	n := sort.Search(stats.MostTrials+1, func(n int) bool { return n > c.Trials && !open(n) })
-	if n > stats.MostTrials {
+	pairs := sort.Search(stats.MostTrials/2+1, func(n int) bool { return 2*n > c.Trials && !open(2*n) })
+	if 2*pairs > stats.MostTrials {
 		return 0
 	}
-	return n
+	return 2 * pairs // see even
 }
 
 // goodLeast is how many requests of a cell show that GoodTarget of them are good, when

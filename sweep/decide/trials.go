@@ -43,7 +43,7 @@ func trialsBetween(sd, df float64, now int, need func(sd float64) (int, bool)) T
 	if !ok || !enough || math.IsNaN(low) {
 		return Trials{}
 	}
-	t := Trials{Least: max(least, now+1), Most: max(most, now+1)}
+	t := Trials{Least: even(max(least, now+1)), Most: even(max(most, now+1))}
 	if t.Most > widestTrials*t.Least {
 		return Trials{}
 	}
@@ -60,9 +60,13 @@ func trialsAbout(sd, df float64, now int, need func(sd float64) (int, bool)) Tri
 	if !ok {
 		return Trials{}
 	}
-	n = max(n, now+1, leastRough)
+	n = even(max(n, now+1, leastRough))
 	return Trials{Least: n, Most: n, Rough: true}
 }
 
+// even is n, or one more: a slow change of the server cancels out over pairs of trials, and what
+// is advised here is nothing that the next plan warns of.
+func even(n int) int { return n + n%2 }
+
 // leastRough is the least that is told where few trials show little of how much they vary.
-const leastRough = 5
+const leastRough = 6

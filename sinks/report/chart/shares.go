@@ -145,7 +145,7 @@ func first(list string) string {
 // trials is chart 11: each trial a dot beside the interval over all of them.
 func trials(d *Data, _ *Cell) ([]draw.Panel, string) {
 	if !slices.ContainsFunc(d.Cells, func(c *Cell) bool { return c.Trials > 1 }) {
-		return nil, "one trial: repeat it with --num-profile-runs 5"
+		return nil, "one trial: repeat it with --num-profile-runs 6"
 	}
 	a := d.nominal()
 	metric, label := d.output()
