@@ -127,5 +127,5 @@ func (c *Client) ready(
 		add(No, "%s, and no pod behind it is ready", who)
 		return
 	}
-	add(OK, "%s and %d addresses that are ready; whether network policies let pods through cannot be seen from here", who, n)
+	add(OK, "%s; ready addresses behind it: %d; whether network policies let pods through cannot be seen from here", who, n)
 }

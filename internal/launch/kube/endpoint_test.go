@@ -65,8 +65,8 @@ contexts: [{name: c, context: {cluster: c, namespace: bench}}]}`
 		t.Fatal(err)
 	}
 	for url, want := range map[string]kube.Finding{
-		"http://server:8000/v1":                  {kube.OK, "Service server in namespace bench has port 8000 and 2 addresses that are ready"},
-		"http://server.bench.svc.cluster.local.": {kube.OK, "Service server in namespace bench has port 80 and 2"},
+		"http://server:8000/v1":                  {kube.OK, "Service server in namespace bench has port 8000; ready addresses behind it: 2;"},
+		"http://server.bench.svc.cluster.local.": {kube.OK, "Service server in namespace bench has port 80; ready addresses behind it: 2"},
 		"http://server:9000":                     {kube.No, "Service server in namespace bench has port 80, 8000, not 9000"},
 		"https://server":                         {kube.No, "has port 80, 8000, not 443"},
 		"http://empty.other:8000":                {kube.No, "and no pod behind it is ready"},

@@ -68,6 +68,22 @@ func TestRealCluster(t *testing.T) {
 			t.Errorf("preflight: %s", f.Text)
 		}
 	}
+	r.serves("llm", "server", 8000)
+	looked := c.Preflight(ctx, &kube.Wants{Load: *l, Endpoints: []string{
+		"http://server.llm:8000/v1", "http://server.llm.svc:9000", "http://nothing.llm.svc.cluster.local", "http://192.0.2.1",
+	}})
+	for _, want := range []kube.Finding{
+		{Stands: kube.OK, Text: "Service server in namespace llm has port 8000; ready addresses behind it: 1;"},
+		{Stands: kube.No, Text: "Service server in namespace llm has port 8000, not 9000"},
+		{Stands: kube.No, Text: "Service nothing does not exist in namespace llm"},
+		{Stands: kube.Unknown, Text: "whether pods reach 192.0.2.1 cannot be seen from here"},
+	} {
+		if !slices.ContainsFunc(looked, func(f kube.Finding) bool {
+			return f.Stands == want.Stands && strings.HasPrefix(f.Text, want.Text)
+		}) {
+			t.Errorf("preflight does not say %q: %q", want.Text, looked)
+		}
+	}
 	if err := c.Place(ctx, l); err != nil {
 		t.Fatal(err)
 	}
@@ -297,6 +313,29 @@ func (r *real) must(method, path string, body any) string {
 		r.t.Fatal(err)
 	}
 	return text
+}
+
+// serves makes a Service with a pod behind it that is ready and one that is not.
+func (r *real) serves(namespace, name string, port int) {
+	r.t.Helper()
+	r.must("POST", "/api/v1/namespaces", map[string]any{
+		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace},
+	})
+	r.must("POST", "/api/v1/namespaces/"+namespace+"/services", map[string]any{
+		"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": name},
+		"spec": map[string]any{"ports": []any{map[string]any{"port": port}}},
+	})
+	var behind []any
+	for ready, address := range map[bool]string{true: "10.1.1.1", false: "10.1.1.2"} {
+		behind = append(behind, map[string]any{
+			"addresses": []string{address}, "conditions": map[string]any{"ready": ready},
+		})
+	}
+	r.must("POST", "/apis/discovery.k8s.io/v1/namespaces/"+namespace+"/endpointslices", map[string]any{
+		"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4", "endpoints": behind,
+		"metadata": map[string]any{"name": name + "-1", "labels": map[string]string{"kubernetes.io/service-name": name}},
+		"ports":    []any{map[string]any{"port": port}},
+	})
 }
 
 // pods are those of a part of the load, of all for "".
