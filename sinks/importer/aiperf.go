@@ -142,6 +142,10 @@ func readAIPerfJSON(full string, res *Result) (*Run, error) {
 	if json.Unmarshal(doc["was_cancelled"], &cancelled) == nil && cancelled {
 		run.Err = "the run was cancelled"
 	}
+	var invalid []string // of a nightly's scenario
+	if json.Unmarshal(doc["runtime_submission_invalid_reasons"], &invalid) == nil && len(invalid) > 0 {
+		res.note("AIPerf itself calls the run invalid: %s", strings.Join(invalid, "; "))
+	}
 	for _, layout := range []string{"2006-01-02T15:04:05.999999", time.RFC3339Nano} {
 		if at, err := time.ParseInLocation(layout, text("start_time"), time.Local); err == nil {
 			run.Began = at

@@ -151,6 +151,51 @@ func TestAIPerf(t *testing.T) {
 	}
 }
 
+// Summaries of every schema version are imported, each figure as it stands there.
+func TestAIPerfSchemas(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"1.0", "1.1", "1.2", "1.3", "1.5"} {
+		dir := "aiperf-schemas/" + version
+		r := open(t, dir)
+		if r.Tool != "aiperf" || len(r.Runs) != 1 || r.Runs[0].OK != 12 || r.Runs[0].Err != "" {
+			t.Fatalf("schema %s: %+v", version, r)
+		}
+		got, n := figures(&r.Runs[0]), 0
+		for tag, fields := range readJSON(t, dir+"/profile_export_aiperf.json") {
+			m, ok := fields.(map[string]any)
+			if !ok || m["unit"] == nil {
+				continue
+			}
+			for name, v := range m {
+				if v, ok := v.(float64); ok {
+					if n++; got[tag+"."+name] != v {
+						t.Errorf("schema %s: %s %s = %v, the file says %v", version, tag, name, got[tag+"."+name], v)
+					}
+				}
+			}
+		}
+		if n < 50 || n != len(got) {
+			t.Errorf("schema %s: %d figures, %d imported", version, n, len(got))
+		}
+		said := strings.Join(r.Notes, "\n")
+		if want := "AIPerf itself calls the run invalid: metric_duration_coverage"; (version == "1.5") != strings.Contains(said, want) {
+			t.Errorf("schema %s: notes %q", version, r.Notes)
+		}
+	}
+	text, err := os.ReadFile("testdata/aiperf-schemas/1.5/profile_export_aiperf.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "profile_export_aiperf.json")
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), `"1.5"`, `"1.6"`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := importer.Open(path)
+	if err != nil || len(r.Notes) == 0 || !strings.Contains(r.Notes[0], "schema 1.6 is newer") {
+		t.Errorf("schema 1.6: %+v, %v", r, err)
+	}
+}
+
 // A directory of imported results has the originals, tables and an index; it is read back
 // from the originals, and refused where one of them has changed.
 func TestWrite(t *testing.T) {
