@@ -63,7 +63,13 @@ func GenAIWords(words []string) (out, notes []string, err error) {
 	analyze := false
 	if len(words) > 0 && !strings.HasPrefix(words[0], "-") {
 		if words[0] != "profile" && words[0] != "analyze" {
-			return nil, nil, diag.New("genai-perf "+words[0]+": only profile and analyze can be converted", "")
+			return nil, nil, diag.New("genai-perf "+words[0]+": only profile and analyze can be converted",
+				map[string]string{
+					"config":               "aiperf config convert FILE converts the file",
+					"create-template":      "aiperf config init prints a file to start from",
+					"compare":              "aiperf compare A B takes its results",
+					"process-export-files": "aiperf process-export-files is the same",
+				}[words[0]])
 		}
 		analyze = words[0] == "analyze"
 		words = words[1:]

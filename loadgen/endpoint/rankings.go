@@ -30,7 +30,7 @@ var cohereRankings = Spec{
 
 var teiRankings = Spec{
 	Type: "hf_tei_rankings", Path: "/rerank", Title: "Rankings", Items: record.Passages,
-	Doc: "Hugging Face TEI rerank", GenAI: []string{"rankings"}, TakesText: true, Ranks: true, Check: rankable,
+	Doc: "Hugging Face TEI rerank", TakesText: true, Ranks: true, Check: rankable,
 	Body: rankingBody("hf_tei_rankings", func(b *body, in *Input) {
 		b.str("query", in.Turn.Query)
 		b.list("texts", in.Turn.Passages)
@@ -44,7 +44,7 @@ var teiRankings = Spec{
 
 var nimRankings = Spec{
 	Type: "nim_rankings", Path: "/v1/ranking", Title: "Rankings", Items: record.Passages,
-	Doc: "NVIDIA NIM ranking", TakesText: true, Ranks: true, Check: rankable,
+	Doc: "NVIDIA NIM ranking", GenAI: []string{"rankings"}, TakesText: true, Ranks: true, Check: rankable,
 	Body: rankingBody("nim_rankings", func(b *body, in *Input) {
 		b.str("model", in.Model)
 		if b.key("query") {
