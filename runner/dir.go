@@ -85,17 +85,21 @@ func runFiles(run sweep.Run) []string {
 	return append(own, names.All()...)
 }
 
-// changedGates says how the gates differ from those of the experiment that was
-// begun. They are no part of the plan's hash: no request depends on them, but
+// changedGates says how the gates and the rules differ from those of the experiment that
+// was begun. They are no part of the plan's hash: no request depends on them, but
 // the exit code does.
-func changedGates(dir string, plan *sweep.Plan) []string {
-	var then struct{ Experiment struct{ Gates []string } }
+func changedGates(dir string, plan *sweep.Plan) (lines []string) {
+	var then struct {
+		Experiment struct{ Gates, Rules []string }
+	}
 	if err := resultdir.ReadJSON(filepath.Join(dir, resultdir.ResolvedName), &then); err != nil {
 		return nil // killed before it was written
 	}
-	now := plan.Experiment.Gates
-	if slices.Equal(then.Experiment.Gates, now) {
-		return nil
+	if now := plan.Experiment.Gates; !slices.Equal(then.Experiment.Gates, now) {
+		lines = append(lines, fmt.Sprintf("gates: %q → %q", then.Experiment.Gates, now))
 	}
-	return []string{fmt.Sprintf("gates: %q → %q", then.Experiment.Gates, now)}
+	if now := plan.Experiment.Rules; !slices.Equal(then.Experiment.Rules, now) {
+		lines = append(lines, fmt.Sprintf("rules: %q → %q", then.Experiment.Rules, now))
+	}
+	return lines
 }

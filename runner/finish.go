@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"math"
@@ -53,6 +54,9 @@ func (r *runner) finish() error {
 		return err
 	}
 	if err := r.writeReceipts(); err != nil {
+		return err
+	}
+	if err := r.judgeRules(); err != nil {
 		return err
 	}
 	res.limit = diagnose.Of(diagnose.PlanCells(r.plan), diagnose.Rows(in.Metrics, in.Checks)).Headline()
@@ -397,7 +401,7 @@ func (res *Result) spoils(counts func(decide.Spoiled) bool) bool {
 func (res *Result) missed() bool {
 	worse := func(c *decide.Comparison) bool { return c.Outcome() == decide.Worse }
 	return res.Results != nil && (res.Results.GatesMissed > 0 || slices.ContainsFunc(res.Results.Comparisons, worse)) ||
-		res.Adaptive.NoneKeeps()
+		res.Adaptive.NoneKeeps() || res.Rules.Exit() == diag.Missed
 }
 
 // refused reports whether every run failed because its input is wrong: nothing was sent.
@@ -449,5 +453,5 @@ func (res *Result) ExitCode() diag.Code {
 	case res.missed():
 		return diag.Missed
 	}
-	return res.Results.Exit()
+	return cmp.Or(res.Results.Exit(), res.Rules.Exit())
 }

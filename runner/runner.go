@@ -18,6 +18,7 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/gclimit"
 	"aiperf.dev/aiperf/internal/resultdir"
+	"aiperf.dev/aiperf/internal/rules"
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/internal/words"
@@ -95,6 +96,7 @@ type Result struct {
 	Verdict      verdict.Verdict
 	Search       *search.Answer  // of a plan that searches
 	Adaptive     *source.Adapted // of an adaptive search
+	Rules        *rules.Document // how they stand to the rules that were asked for, nil for none
 	Spared       int             // runs that were not needed, by what the others gave
 	Interrupted  bool
 	Finished     *resultdir.Manifest // the directory was complete before; nothing else is set then

@@ -28,7 +28,7 @@ func (res *Result) Report() *report.Report {
 		Plan: res.Plan, Results: res.Results, Verdict: res.said(), Elapsed: res.measuring(),
 		Dir: res.Dir, Command: res.command, View: res.view, Stopped: res.Stopped,
 		Runs: cmp.Or(len(res.Plan.Runs), len(res.Outcomes)), Search: res.Search, Adaptive: res.Adaptive,
-		Limit: res.limit,
+		Limit: res.limit, Rules: res.Rules,
 	}
 	res.sides()
 	r.Doubts, r.Spoiled = res.doubts(), res.spoiled()

@@ -44,7 +44,7 @@ type lack struct {
 // resolved; only what somebody said is judged, and not what would be so anyway.
 // Every field that is not part of a value has a row, which a test holds.
 var effects = []effect{
-	{in: "", settings: "schema_version name random_seed variables benchmark sweep multi_run allow_invalid gates compare search budget verdict tables"},
+	{in: "", settings: "schema_version name random_seed variables benchmark sweep multi_run allow_invalid gates rules compare search budget verdict tables"},
 	{in: "", settings: "no_sweep_table objectives", needs: severalCells},
 	{in: "", settings: "gates_undecided", needs: gated},
 	{in: "compare", settings: "axis margin share_margin metrics undecided must_detect"},
@@ -530,7 +530,7 @@ func (d *Document) knownToAIPerf(setting string) bool {
 	}
 	for at := setting; at != ""; at, _ = source.Cut(at) {
 		switch at {
-		case "gates", "gates_undecided", "objectives", "compare", "search", "budget", "verdict", "tables":
+		case "gates", "gates_undecided", "rules", "objectives", "compare", "search", "budget", "verdict", "tables":
 			return false
 		}
 		if d.cells.index.At(at).Has(fields.IsOurs) {

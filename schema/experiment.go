@@ -22,6 +22,7 @@ type Experiment struct {
 	Gates          []string             `json:"gates,omitempty"`
 	Objectives     []string             `json:"objectives,omitempty"`      // one or two; none: throughput and latency
 	GatesUndecided string               `json:"gates_undecided,omitempty"` // estimate, pass, fail
+	Rules          []string             `json:"rules,omitempty"`           // sets of rules, by name or file
 	Compare        *Compare             `json:"compare,omitempty"`
 	Search         *Search              `json:"search,omitempty"` // nil: the matrix is measured
 	Budget         *Budget              `json:"budget,omitempty"`

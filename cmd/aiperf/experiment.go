@@ -329,6 +329,8 @@ func (a *app) expanded(command, file string, p *argv.Line, checks ...planCheck) 
 		}
 	}
 	add(checkVerdictIDs(doc.Envelope()))
+	_, err = runner.Rules(doc.Envelope(), file)
+	add(err)
 	var endless *diag.Error
 	if plan != nil {
 		add(decide.CheckGates(plan, decide.Names()))

@@ -58,6 +58,9 @@ they take.
 			return asUsage(err)
 		}
 		preview.Plan(a.Out, plan, b)
+		if err := a.printForeseen(plan, file); err != nil {
+			return err
+		}
 		if p.Has("detect") {
 			size, err := parseShare("--detect", p.Get("detect"))
 			if err != nil {
@@ -147,7 +150,7 @@ func (a *app) dryRun(file string, plan *sweep.Plan, opt runner.Options) error {
 		return asUsage(err)
 	}
 	preview.Plan(a.Out, plan, b)
-	return nil
+	return a.printForeseen(plan, file)
 }
 
 // showTree prints the resolved experiment as data, as config expand does: fields that

@@ -171,6 +171,11 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 	for _, what := range decide.Absent(plan) {
 		a.warn(what + "; without it no point has the figure")
 	}
+	foreseen, err := a.foreseen(plan, file)
+	if err != nil {
+		return err
+	}
+	a.warn(foreseen...)
 	end := a.showProgress(doc, plan, p, &opt)
 	words.listen(&opt)
 	calm := a.interrupted(words)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
@@ -131,11 +132,14 @@ var checksCommand = command{
 to do about it, and what it found in each cell.
 
   aiperf checks results/quickstart-20261121T093000Z
-  aiperf checks --list        what is checked, and what it means`,
+  aiperf checks --list        what is checked, and what it means
+  aiperf checks DIR --rules sla-p99            hold it against rules of others
+  aiperf checks --rules list                   the sets that are built in`,
 	flags: []argv.Switch{
 		{Name: "list", Doc: "list all checks with their meaning"},
 		{Name: "all", Doc: "also print the checks that passed"},
 		{Name: "runs", Doc: "one line per run instead of one per cell"},
+		rulesFlag,
 	},
 	run: func(a *app, p *argv.Line) error {
 		if p.Has("list") {
@@ -144,12 +148,18 @@ to do about it, and what it found in each cell.
 			}
 			return nil
 		}
+		if slices.Equal(p.Values["rules"], []string{"list"}) && len(p.Words) == 0 {
+			return a.listRules()
+		}
 		dir, err := onlyFile(p, "aiperf checks DIR")
 		if err != nil {
 			return err
 		}
 		if dir = resultsIn(dir); !holdsResults(dir) {
 			return noResults(dir)
+		}
+		if words := p.Values["rules"]; len(words) > 0 {
+			return a.checkRules(dir, words)
 		}
 		reports, err := runner.Reports(dir)
 		if err != nil {

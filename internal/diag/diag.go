@@ -38,11 +38,11 @@ func Meanings() []Meaning {
 		{Usage, "usage", "the command line or the experiment is wrong; nothing was sent"},
 		{
 			Missed, "a gate missed or WORSE",
-			"a gate was missed (an SLO or goodput is not a gate), a comparison says WORSE, or the smallest load of a search fails",
+			"a gate was missed (an SLO or goodput is not a gate), a rule of --rules is not met, a comparison says WORSE, or the smallest load of a search fails",
 		},
 		{
 			Invalid, "INVALID or UNDECIDED",
-			"the measurement is INVALID, a comparison is UNDECIDED, or a search has no certain answer",
+			"the measurement is INVALID, a comparison is UNDECIDED, a rule of --rules cannot be checked, or a search has no certain answer",
 		},
 		{Interrupted, "interrupted", "interrupted; partial results were written, marked so"},
 	}

@@ -112,6 +112,12 @@ var terms = []term{
 		"Marked ~. A number that may be wrong by more than 2 %, as aiperf checks DIR explains. It is shown, but not ranked or compared, and a gate uses it only where the doubt cannot change the outcome.", nil,
 	},
 	{
+		"early stopping",
+		[]string{"early-stopping", "early_stopping"},
+		"A rule of MLPerf Inference for short runs: so few requests are over a limit that a server at the limit, of whose requests just the asked share (99 %) keep it, would show so few in less than 1 of 100 runs. At 99 % it takes 459 requests with none over the limit, 662 with one and 838 with two. It takes requests to be independent: where slow ones come in clusters, a server at the limit passes more often.",
+		[]string{"rules"},
+	},
+	{
 		"of the requests that succeeded",
 		[]string{"†", "without the requests that failed", "that succeeded", "that failed"},
 		"Marked †. A figure in which failed requests have no part: a server that answers all of them may be slower. It is shown, but not ranked or compared.", nil,
@@ -289,6 +295,12 @@ var terms = []term{
 		[]string{"not reproduced", "rerun"},
 		"What a rerun of a sealed plan says: reproduced when every deciding figure equals the sealed one within its margin, not reproduced when one lies beyond its margin for certain.",
 		nil,
+	},
+	{
+		"rules",
+		[]string{"rule", "met", "not met", "cannot be checked"},
+		"Rules of others that a result is held against, as data: how long and how often to measure, under which load, within which limits and with which audits (--rules mlperf-server:llama2-70b, or a file of your own). Each is met, not met, or cannot be checked here.",
+		[]string{"rules"},
 	},
 	{
 		"scheduling delay",

@@ -79,6 +79,7 @@ internal/stats:
 internal/suggest:
 internal/gclimit:
 internal/gojson:
+internal/rules: internal/diag internal/metrics internal/resultdir internal/stats internal/suggest internal/validity internal/words loadgen/mode
 internal/resultdir: internal/atomicfile internal/diag internal/secret internal/sampled internal/validity
 internal/telemetry: internal/alarm internal/stats
 internal/validity:
@@ -124,8 +125,8 @@ schema/surface:
 schema: schema/surface schema/source schema/cmdline schema/fields schema/lower schema/flags internal/diag internal/header internal/secret internal/suggest
 sinks/aiperf: schema sinks internal/atomicfile internal/decimal internal/metrics internal/pyrepr internal/record internal/secret internal/stats internal/telemetry internal/words loadgen/scale
 sinks/report/chart/draw: internal/atomicfile internal/words
-sinks/report: sinks/receipt sinks/trend internal/argv internal/atomicfile internal/diag internal/metrics internal/record internal/stats internal/words loadgen runner/verdict schema sweep sweep/decide sweep/quick sweep/search sweep/search/planner sweep/source loadgen/mode internal/validity sinks/report/forecast internal/resultdir
-sinks/bundle: internal/atomicfile internal/diag internal/redact internal/resultdir internal/seal internal/secret internal/words sinks sinks/aiperf sinks/importer sinks/receipt sinks/results
+sinks/report: internal/rules sinks/receipt sinks/trend internal/argv internal/atomicfile internal/diag internal/metrics internal/record internal/stats internal/words loadgen runner/verdict schema sweep sweep/decide sweep/quick sweep/search sweep/search/planner sweep/source loadgen/mode internal/validity sinks/report/forecast internal/resultdir
+sinks/bundle: internal/rules internal/atomicfile internal/diag internal/redact internal/resultdir internal/seal internal/secret internal/words sinks sinks/aiperf sinks/importer sinks/receipt sinks/results
 sinks/importer: internal/diag internal/metrics internal/record internal/resultdir internal/stats internal/words sinks sweep
 sinks/expose: loadgen internal/metrics internal/record internal/words
 sinks/mlflow: internal/secret internal/words
@@ -133,12 +134,12 @@ sinks/otlp: loadgen internal/metrics internal/record internal/secret internal/wo
 sinks/report/chart: sweep internal/diag internal/metrics internal/record internal/stats internal/telemetry internal/words sinks sinks/report/chart/draw sinks/results internal/validity internal/resultdir sinks/importer
 sinks/report/forecast: internal/record internal/words loadgen loadgen/mode schema sweep
 sinks/report/live: sinks/report/forecast internal/metrics internal/record internal/stats internal/words loadgen internal/validity internal/resultdir
-sinks/report/page: sinks/receipt sinks/trend internal/diag internal/metrics internal/record internal/secret internal/words sinks sinks/report sweep/decide sinks/report/chart sinks/report/chart/draw internal/validity internal/resultdir sinks/results sinks/importer
+sinks/report/page: internal/rules sinks/receipt sinks/trend internal/diag internal/metrics internal/record internal/secret internal/words sinks sinks/report sweep/decide sinks/report/chart sinks/report/chart/draw internal/validity internal/resultdir sinks/results sinks/importer
 sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/dataset/format loadgen/dataset/trace loadgen/endpoint loadgen/tokenizer schema sinks/results sweep sweep/decide sweep/search sweep/search/planner sweep/source
 sinks/genaiperf: internal/atomicfile internal/diag internal/stats loadgen/tokenizer
 sinks/trend: internal/atomicfile internal/diag internal/resultdir internal/stats internal/words sinks sinks/importer sinks/receipt sinks/results sweep/decide
 sinks/receipt: internal/metrics internal/resultdir schema
-sinks/results: internal/diag internal/metrics internal/record internal/stats sinks/receipt internal/telemetry internal/words sinks/aiperf schema sinks sweep sweep/decide internal/validity internal/resultdir sinks/importer
+sinks/results: internal/rules internal/diag internal/metrics internal/record internal/stats sinks/receipt internal/telemetry internal/words sinks/aiperf schema sinks sweep sweep/decide internal/validity internal/resultdir sinks/importer
 sinks: schema sweep sweep/decide internal/atomicfile internal/decimal internal/heap internal/metrics internal/record internal/resultdir internal/secret internal/stats internal/words internal/metrics
 sweep/decide: schema schema/fields sweep internal/diag internal/grade internal/metrics internal/record internal/stats internal/telemetry internal/validity internal/words
 sweep/quick: internal/metrics schema sweep/decide sweep/search

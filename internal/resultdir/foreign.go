@@ -19,7 +19,7 @@ func occupied(dir string, writes []string) string {
 	if holds(dir) != "" {
 		return ""
 	}
-	names := []string{MarkdownName, AnswerName, ViewName, ResolvedName, ReceiptName}
+	names := []string{MarkdownName, AnswerName, ViewName, ResolvedName, ReceiptName, RulesName}
 	for _, ending := range SourceEndings {
 		names = append(names, SourceName+ending)
 	}

@@ -106,7 +106,7 @@ func kindOf(rel string) string {
 		return "records"
 	case rel == ViewName, rel == BothName, strings.HasPrefix(rel, PlotsDir+"/"):
 		return ViewKind
-	case base == MarkdownName, rel == AnswerName, rel == ReceiptName:
+	case base == MarkdownName, rel == AnswerName, rel == ReceiptName, rel == RulesName:
 		return "report"
 	}
 	return "aiperf"

@@ -21,6 +21,7 @@ const (
 	AnswerName   = "summary.json" // the same for programs
 	AsideName    = "incomplete"   // folder of what unfinished attempts left
 	ReceiptName  = "receipt.json" // what each run delivered
+	RulesName    = "rules.json"   // how it stands to the rules of others that were asked for
 )
 
 // SourceEndings are those of a file that holds an experiment.

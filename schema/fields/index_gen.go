@@ -3,7 +3,7 @@
 package fields
 
 var leaves = []Leaf{
-	{Keys: []string{"schema_version", "name", "random_seed", "variables", "benchmark", "sweep", "multi_run", "no_sweep_table", "allow_invalid", "gates", "gates_undecided", "objectives", "compare", "search", "budget", "verdict", "tables"}, Is: 0x80},
+	{Keys: []string{"schema_version", "name", "random_seed", "variables", "benchmark", "sweep", "multi_run", "no_sweep_table", "allow_invalid", "gates", "gates_undecided", "rules", "objectives", "compare", "search", "budget", "verdict", "tables"}, Is: 0x80},
 	{Path: "schema_version", Enum: []string{"2.0", "2.1"}},
 	{Path: "name", Is: 0x20},
 	{Path: "random_seed", Is: 0x100},
@@ -1299,6 +1299,8 @@ var leaves = []Leaf{
 	{Path: "gates", Is: 0x40},
 	{Path: "gates.*", Is: 0x20},
 	{Path: "gates_undecided", Enum: []string{"estimate", "pass", "fail"}, Def: "\"estimate\""},
+	{Path: "rules", Is: 0x40},
+	{Path: "rules.*", Is: 0x20},
 	{Path: "objectives", Is: 0x40},
 	{Path: "objectives.*", Is: 0x20},
 	{Path: "compare", Keys: []string{"axis", "margin", "share_margin", "metrics", "must_detect", "undecided"}, Is: 0x80},

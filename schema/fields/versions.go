@@ -45,6 +45,7 @@ var versions = []Version{
 		{Path: "gates_undecided", Kind: Added, Doc: "what decides a gate that the interval leaves open"},
 		{Path: "multi_run.sentinel", Kind: Added, Doc: "a cell that is measured again to see drift"},
 		{Path: "objectives", Kind: Added, Doc: "what cells are ranked by"},
+		{Path: "rules", Kind: Added, Doc: "rules of others that the result is held against"},
 		{Path: "search", Kind: Added, Doc: "the largest load within limits, as a bracket"},
 		{Path: "tables", Kind: Added, Doc: "which tables are written, and in which formats"},
 		{Path: "verdict", Kind: Added, Doc: "limits of the checks behind the verdict"},

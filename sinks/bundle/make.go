@@ -19,6 +19,7 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/redact"
 	"aiperf.dev/aiperf/internal/resultdir"
+	"aiperf.dev/aiperf/internal/rules"
 	"aiperf.dev/aiperf/internal/seal"
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/sinks"
@@ -343,6 +344,9 @@ func (c *copier) finish() error {
 	if err := c.put(resultdir.ReceiptName, b); err != nil {
 		return err
 	}
+	if err := c.rules(); err != nil {
+		return err
+	}
 	m := c.manifest
 	m.Experiment, m.Conclusions = c.text(m.Experiment), nil // sentences are made anew of the tables
 	if m.Findings != nil {
@@ -362,6 +366,26 @@ func (c *copier) finish() error {
 }
 
 // describe lists the files of the copy, each as what it was.
+// rules makes the answer to the rules of others again: what it quotes is redacted, too.
+func (c *copier) rules() error {
+	had, err := rules.Read(c.from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	made, err := results.RulesAgain(c.to, had)
+	if err != nil {
+		return err
+	}
+	b, err := made.Bytes()
+	if err != nil {
+		return err
+	}
+	return c.put(resultdir.RulesName, b)
+}
+
 func describe(dir string, was []resultdir.ManifestFile) (files []resultdir.ManifestFile, err error) {
 	err = eachFile(dir, func(name string) error {
 		if name == resultdir.ManifestName {

@@ -6,6 +6,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/rules"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/sweep/decide"
 )
@@ -30,6 +31,7 @@ type Doc struct {
 	Conclusions []string         `json:"conclusions,omitempty"`
 	Search      *searchDoc       `json:"search,omitempty"`
 	Comparisons []any            `json:"comparisons,omitempty"`
+	Rules       []rules.Judged   `json:"rules,omitempty"`
 }
 
 type checkDoc struct {
@@ -91,6 +93,9 @@ func (r *Report) Doc(code diag.Code, interrupted bool) Doc {
 	d.Conclusions, d.Search = r.Sentences(), r.searchDoc()
 	for _, c := range r.Results.Comparisons {
 		d.Comparisons = append(d.Comparisons, Comparison{Comparison: c}.Doc())
+	}
+	if r.Rules != nil {
+		d.Rules = r.Rules.Brief()
 	}
 	return d
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"aiperf.dev/aiperf/internal/rules"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep/decide"
@@ -100,10 +101,37 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 		r.validity(&s, c)
 		suites = append(suites, s)
 	}
+	suites = append(suites, rulesSuites(r.Rules)...)
 	for _, c := range r.Results.Comparisons {
 		suites = append(suites, Comparison{Comparison: c}.suite(r.Plan.Experiment.Compare.Undecided))
 	}
 	return writeJUnit(w, suites...)
+}
+
+// rulesSuites are a suite for each set of rules: a rule that is not met is a failure, one that
+// cannot be checked is skipped.
+func rulesSuites(d *rules.Document) (suites []junitSuite) {
+	if d == nil {
+		return nil
+	}
+	for i := range d.Sets {
+		set := &d.Sets[i]
+		s := junitSuite{Name: words.Line("rules " + set.Spoken()), Says: words.Line(set.Said)}
+		for k := range set.Rules {
+			o := &set.Rules[k]
+			_, why := o.Line()
+			t := junitCase{Class: words.Line(set.Spoken()), Name: words.Line(o.Rule + ": " + o.Asks)}
+			switch o.State {
+			case rules.NotMet:
+				t.Failure = &junitText{words.Line(why)}
+			case rules.NotChecked:
+				t.Skipped = &junitText{words.Line(why)}
+			}
+			s.add(t)
+		}
+		suites = append(suites, s)
+	}
+	return suites
 }
 
 // validity adds what of a cell is invalid and was asked for: what ends the program

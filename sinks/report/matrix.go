@@ -319,6 +319,7 @@ func (r *Report) conclusions(s *sheet) {
 		s.note("limits", line)
 	}
 	r.gates(s)
+	r.rules(s)
 	s.part(design)
 	if r.folded == 0 {
 		for _, line := range r.bestReasons() {

@@ -14,6 +14,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/rules"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner/verdict"
@@ -39,15 +40,16 @@ type Report struct {
 	Spoiled    []string                  // numbers that were asked for and are invalid, with their checks
 	Elapsed    time.Duration
 	Dir        string
-	Command    string // what measured it, as it was typed, secrets masked; "" where it is not known
-	Width      int    // columns of the terminal; 0 is 80
-	Terminal   bool   // what is too long for one is left out; a pipe takes all
-	View       string // file name of the page with charts, "" for none
-	Stopped    string // why the plan ended early; "" if it did not
-	Limit      string // what limits the server, as aiperf diagnose says it; "" where nothing is known of it
-	Client     string // what the client itself used: "11 % of 2 cores, 99 % of the sends at most 0.09 ms late"
-	Broken     int    // runs that gave up, or lost their server
-	Why        string // the first of them did
+	Command    string          // what measured it, as it was typed, secrets masked; "" where it is not known
+	Width      int             // columns of the terminal; 0 is 80
+	Terminal   bool            // what is too long for one is left out; a pipe takes all
+	View       string          // file name of the page with charts, "" for none
+	Stopped    string          // why the plan ended early; "" if it did not
+	Limit      string          // what limits the server, as aiperf diagnose says it; "" where nothing is known of it
+	Rules      *rules.Document // how it stands to the rules of others that were asked for, nil for none
+	Client     string          // what the client itself used: "11 % of 2 cores, 99 % of the sends at most 0.09 ms late"
+	Broken     int             // runs that gave up, or lost their server
+	Why        string          // the first of them did
 
 	// One run, when the plan is a single one.
 	Full, Steady *metrics.Summary
@@ -200,6 +202,7 @@ func (r *Report) screen() string {
 	r.problems(s)
 	if r.Full != nil {
 		r.gates(s)
+		r.rules(s)
 	}
 	s.part(essential)
 	open := r.Dir + "/"

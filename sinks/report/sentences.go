@@ -55,6 +55,7 @@ func (r *Report) Sentences() (out []string) {
 	if s := r.GatesSentence(); s != "" {
 		out = append(out, "gates: "+s)
 	}
+	out = append(out, r.rulesSentences()...)
 	if s := r.WantedSentence(); s != "" {
 		out = append(out, s)
 	}

@@ -83,8 +83,10 @@ type reportOfRun struct {
 	Counted   string      `json:"tokenizer_sha256"`
 	Stamps    string      `json:"stamps"`
 	Phases    []struct {
-		Name   string `json:"name"`
-		Warmup bool   `json:"warmup"`
+		Name   string  `json:"name"`
+		Warmup bool    `json:"warmup"`
+		Start  float64 `json:"start_ns"`
+		Stop   string  `json:"stop"`
 	} `json:"phases"`
 	Identity struct {
 		Before []struct {

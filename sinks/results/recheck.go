@@ -1,14 +1,17 @@
 package results
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/resultdir"
+	"aiperf.dev/aiperf/internal/rules"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/aiperf"
 	"aiperf.dev/aiperf/sinks/importer"
@@ -62,7 +65,7 @@ func Recheck(dir string) (said string, bad []string, err error) {
 			return "", bad, err
 		}
 		checked, recomputed = checked+inTables, max(recomputed, of)
-		bad = append(append(bad, wrong...), wrongReceipts(dir)...)
+		bad = slices.Concat(bad, wrong, wrongReceipts(dir), wrongRules(dir))
 	}
 	said = fmt.Sprintf("%s recomputed from the records of %s", words.Count(checked, "value"),
 		words.Count(recomputed, "run"))
@@ -124,6 +127,37 @@ func wrongReceipts(dir string) []string {
 		return []string{filepath.Join(dir, resultdir.ReceiptName) + ": " + why}
 	}
 	return nil
+}
+
+// wrongRules is a line for a rules.json that does not follow from the tables and the rules that
+// it keeps. Few directories have one.
+func wrongRules(dir string) []string {
+	had, err := rules.Read(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var made *rules.Document
+	if err == nil {
+		made, err = RulesAgain(dir, had)
+	}
+	if err != nil {
+		return []string{filepath.Join(dir, resultdir.RulesName) + ": " + diag.Line(err)}
+	}
+	a, errA := had.Bytes()
+	b, errB := made.Bytes()
+	if errA != nil || errB != nil || !bytes.Equal(a, b) {
+		return []string{filepath.Join(dir, resultdir.RulesName) + ": does not follow from the tables and the rules it keeps"}
+	}
+	return nil
+}
+
+// RulesAgain holds a directory against the rules that a document of it keeps.
+func RulesAgain(dir string, d *rules.Document) (*rules.Document, error) {
+	sets, err := d.Asked()
+	if err != nil {
+		return nil, err
+	}
+	return JudgeRules(dir, sets)
 }
 
 // doneOf is how far a plan is; of one that makes up its runs total is 0.

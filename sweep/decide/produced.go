@@ -54,6 +54,20 @@ func lacking(p *sweep.Plan, tag string) (what, hint string) {
 	return "", ""
 }
 
+// Lacking says what a body lacks that the metric needs, "" for nothing.
+func Lacking(b *schema.Benchmark, tag string) (what, hint string) {
+	m, ok := metrics.Lookup(tag)
+	if !ok {
+		return "", ""
+	}
+	for _, n := range needs {
+		if m.Needs&n.need != 0 && !n.met(b) {
+			return tag + n.what, n.hint
+		}
+	}
+	return "", ""
+}
+
 // needs are what a metric may need of a cell, and what to do where it is missing.
 var needs = []struct {
 	need       metrics.Needs
