@@ -15,7 +15,7 @@ import (
 // resumed or replaced. flag is its name, or "set" with a value "path=…". Where no command can
 // be made, because a secret is masked or standard input was read, it is the flag alone.
 func Again(command, flag, value string) string {
-	alone := "--" + flag + " " + shell(value)
+	alone := "--" + flag + " " + Shell(value)
 	words, ok := split(command)
 	if !ok || len(words) < 2 || words[0] != "aiperf" || slices.Contains(words, "-") ||
 		strings.Contains(command, secret.Mask) || strings.Contains(command, secret.Gap) {
@@ -48,7 +48,7 @@ func Again(command, flag, value string) string {
 		}
 	}
 	for i, w := range out {
-		out[i] = shell(w)
+		out[i] = Shell(w)
 	}
 	return strings.Join(append(out, alone), " ")
 }
@@ -84,8 +84,8 @@ func beside(dir string) string {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+-]+$`)
 
-// shell is a word as people type it: in quotes only where it needs them.
-func shell(w string) string {
+// Shell is a word as people type it: in quotes only where it needs them.
+func Shell(w string) string {
 	if plainWord.MatchString(w) {
 		return w
 	}

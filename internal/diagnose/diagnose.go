@@ -35,6 +35,9 @@ type Cell struct {
 	ISL   float64 // of an axis of input lengths; else 0
 	Rest  string  // what it has in common with cells that differ from it in load and ISL alone
 	Rate  float64 // of an open loop: requests that are due each second; else 0
+
+	flag string  // that sets its load: "concurrency"; "" for a load that no flag sets
+	at   float64 // what it is set to
 }
 
 // Report is what is said of all cells.
@@ -63,7 +66,8 @@ type Result struct {
 	Out       []Clue    `json:"ruled_out"`        // what rules other limits out
 	Open      []Clue    `json:"open"`             // facts that are not known, without which others are not ruled out
 	Next      string    `json:"next"`
-	Also      []string  `json:"also"` // sentences of further findings, the more certain first
+	Command   string    `json:"command"` // that does so, as it is typed; "" where none does
+	Also      []string  `json:"also"`    // sentences of further findings, the more certain first
 
 	rule *Rule
 	cell *facts

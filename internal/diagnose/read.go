@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -46,7 +47,13 @@ func Dir(dir string) (*Report, error) {
 		}
 		return nil, &diag.Error{Place: dir, Message: err.Error(), Hint: hint, Cause: err}
 	}
-	return Of(cells, e), nil
+	r := Of(cells, e)
+	var resolved struct {
+		Command string `json:"command"`
+	}
+	_ = resultdir.ReadJSON(filepath.Join(dir, resultdir.ResolvedName), &resolved) // without it advice has no command
+	r.commands(dir, resolved.Command)
+	return r, nil
 }
 
 // lockCell is a cell as the plan of a directory has it.
@@ -109,6 +116,12 @@ func cellOf(index int, label string, point []sweep.Value, phases []schema.Phase)
 	for _, p := range phases {
 		if p.Kind != "warmup" {
 			out.Rate = p.Rate
+			switch {
+			case p.Concurrency > 0:
+				out.flag, out.at = "concurrency", float64(p.Concurrency)
+			case p.Rate > 0:
+				out.flag, out.at = "request-rate", p.Rate
+			}
 			break
 		}
 	}

@@ -264,11 +264,11 @@ func Rules() []Rule {
 			ask: func(f *facts) string {
 				switch next := f.get("gain_next"); {
 				case next < grows:
-					return "measure loads between this one and the next: the limit is reached between them"
+					return needsBetween
 				case next >= grows:
 					return "look at the higher loads"
 				}
-				return "a higher load shows where the limit is"
+				return needsHigher
 			},
 		},
 		{
@@ -321,7 +321,7 @@ func (f *facts) lacking() string {
 	case lacks("gain") && lacks("gain_next"):
 		return needsLoads
 	case f.get("gain_next") < grows && !(f.get("gain") < grows):
-		return "measure loads between this one and the next: the limit is reached between them"
+		return needsBetween
 	}
 	for _, name := range []string{"waiting_median", "prompt_ms", "outside_ms"} {
 		if lacks(name) {

@@ -47,13 +47,17 @@ func (r *Report) WriteText(w io.Writer, width int) error {
 			clues(line, "  evidence   ", c.For)
 			clues(line, "  against    ", c.Against)
 			clues(line, "  ruled out  ", c.Out)
-			missing := slices.Clone(c.Open) // by name: none has a value
-			for i := range missing {
-				missing[i].Says = missing[i].Fact
-			}
-			clues(line, "  not known  ", missing)
 		}
 		line("  next       ", c.Next)
+		if c.Command != "" { // in one piece, to be pasted
+			b.WriteString("  type       " + words.Line(c.Command) + "\n")
+		}
+	}
+	if missing := r.missing(); len(missing) > 0 {
+		b.WriteString("\nNot known, and what would tell it (aiperf help NAME says what it is):\n")
+		for _, m := range missing {
+			line("  ", strings.Join(m.names, ", ")+": "+m.lacking)
+		}
 	}
 	if len(r.Steps) > 0 && len(r.Cells) <= manyCells {
 		b.WriteByte('\n')
@@ -66,6 +70,32 @@ func (r *Report) WriteText(w io.Writer, width int) error {
 	}
 	_, err := io.WriteString(w, words.Clean(b.String()))
 	return err
+}
+
+// missing are facts that are not known and would rule out more, with what would make them known.
+type missing struct {
+	lacking string
+	names   []string
+}
+
+// missing are those of all cells, each once.
+func (r *Report) missing() (out []missing) {
+	for _, c := range r.Cells {
+		for _, o := range c.Open {
+			lacking := c.cell.book.fact(o.Fact).Lacking
+			if lacking == needsOne && c.cell.cell.at == 1 {
+				lacking = needsLoads
+			}
+			i := slices.IndexFunc(out, func(m missing) bool { return m.lacking == lacking })
+			if i < 0 {
+				i, out = len(out), append(out, missing{lacking: lacking})
+			}
+			if !slices.Contains(out[i].names, o.Fact) {
+				out[i].names = append(out[i].names, o.Fact)
+			}
+		}
+	}
+	return out
 }
 
 func clues(line func(label, text string), label string, all []Clue) {
