@@ -32,7 +32,7 @@ internal/compat: internal/argv internal/diag loadgen/endpoint schema
 internal/alarm:
 internal/decimal:
 internal/diag:
-internal/diagnose: internal/diag internal/metrics internal/resultdir internal/telemetry internal/validity internal/words schema sinks sweep
+internal/diagnose: internal/argv internal/diag internal/metrics internal/resultdir internal/telemetry internal/validity internal/words schema sinks sweep
 internal/diagnose/prove: internal/diag internal/metrics internal/resultdir internal/secret internal/stats internal/validity internal/words sinks sweep sweep/decide
 internal/docgen: *
 internal/faults: *
