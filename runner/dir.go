@@ -30,11 +30,7 @@ func openDir(plan *sweep.Plan, opt Options) (*resultdir.Dir, error) {
 	for _, run := range opt.Redo {
 		redo = append(redo, run.ID)
 	}
-	dir, err := resultdir.Open(opt.Dir, dirPlan(plan, opt), opt.Resume, redo...)
-	if err == nil && opt.Latest != "" {
-		resultdir.LeadTo(opt.Dir, opt.Latest)
-	}
-	return dir, err
+	return resultdir.Open(opt.Dir, dirPlan(plan, opt), opt.Resume, redo...)
 }
 
 // dirPlan is what a result directory knows of plan.

@@ -34,7 +34,7 @@ import (
 // Options are what the plan does not say.
 type Options struct {
 	Dir         string      // result directory
-	Latest      string      // link beside Dir that leads to it from when it is opened, "" for none
+	Latest      string      // link beside Dir that leads to it once it is finished, "" for none
 	Resume      bool        // continue what was begun in Dir
 	Redo        []sweep.Run // with Resume: of these another attempt is made, whatever came of the last one
 	KeepStreams bool        // the runs' streams stay when the tables are written
@@ -238,6 +238,9 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 	out.close(&opt)
 	if err := r.finish(); err != nil {
 		return nil, err
+	}
+	if opt.Latest != "" { // not before: what reads it is to find results
+		resultdir.LeadTo(opt.Dir, opt.Latest)
 	}
 	r.file(hard, out)
 	r.forWandB(out)

@@ -58,7 +58,7 @@ harm beyond the margin is ruled out for each of them; 4: undecided.`,
 		{Name: "markdown", Arg: "FILE", Doc: "write the table as Markdown"},
 	},
 	run: func(a *app, p *argv.Line) error {
-		resultsInEach(p.Words)
+		a.resultsInEach(p.Words)
 		terms, err := compareTerms(p)
 		if err != nil {
 			return err

@@ -40,7 +40,7 @@ limits the server; 4: the causes are not separable within the budget.`,
 		if err != nil {
 			return err
 		}
-		dir = resultsIn(dir)
+		dir = a.resultsIn(dir)
 		if p.Has("prove") {
 			return a.prove(dir, p)
 		}

@@ -64,7 +64,7 @@ default; on a narrow terminal it is on the next line. Secrets are masked.`,
 		if p.Has("in") {
 			return diag.New("--in: goes with a metric", "aiperf explain metric ttft --in "+p.Get("in"))
 		}
-		if dir := resultsIn(p.Words[0]); isDir(dir) && holdsResults(dir) {
+		if dir := a.resultsIn(p.Words[0]); isDir(dir) && holdsResults(dir) {
 			return a.explainResult(dir, p)
 		}
 		doc, err := a.load("explain", p.Words[0], p)

@@ -34,7 +34,7 @@ answer, the table of cells, the charts, the evidence.
 	}, expenseFlags...),
 	run: func(a *app, p *argv.Line) error {
 		dirs := append(slices.Clone(p.Values["paths"]), p.Words...)
-		resultsInEach(dirs)
+		a.resultsInEach(dirs)
 		if len(dirs) == 0 {
 			return diag.New("report: which result directory?", "aiperf report DIR")
 		}

@@ -50,7 +50,7 @@ into the same charts; directories that AIPerf wrote work too.
 		{Name: "port", Arg: "PORT", Doc: "port of --dashboard (default 8050)"},
 	}, expenseFlags...),
 	run: func(a *app, p *argv.Line) error {
-		resultsInEach(p.Words)
+		a.resultsInEach(p.Words)
 		if slices.Contains(p.Values["chart"], "list") {
 			for _, r := range chart.Catalogue() {
 				printTwo(a.Out, r.ID, r.Question)

@@ -271,12 +271,18 @@ func (a *app) reproduced(file, sealed, dir string, terms decide.Terms) error {
 	if err != nil {
 		return err
 	}
+	c.Commands[1] = c.Commands[0] // a rerun has the trials that are sealed, so that only the first can have more
 	word, code := decide.Reproduction(c)
 	fmt.Fprintf(a.Out, "%s: %s\n", word, a.reproduction(c, word, sealed, dir))
 	if err := report.Beside(c, unlike).WriteConsole(a.Out, report.Screen{
 		Width: screenWidth(a.Out), Terminal: widthOf(a.Out) > 0,
 	}); err != nil {
 		return err
+	}
+	if code == diag.Invalid && c.Commands[0] != "" {
+		fmt.Fprintf(a.Out, "then seal its result and rerun that:\n  aiperf bundle DIR -o more.aiperf\n  %s\n",
+			strings.NewReplacer("'"+file+"'", "more.aiperf", file, "more.aiperf").
+				Replace(argv.Masked("rerun", os.Args, schema.Options())))
 	}
 	if code != diag.OK {
 		return exit(code)

@@ -44,10 +44,19 @@ func resultsIn(dir string) string {
 	return found
 }
 
+// resultsIn is the same and says which one it took, where the directory was not named itself.
+func (a *app) resultsIn(dir string) string {
+	found := resultsIn(dir)
+	if found != dir {
+		a.note("reads " + found + ", the only result in " + dir)
+	}
+	return found
+}
+
 // resultsInEach is resultsIn of the words of a command.
-func resultsInEach(dirs []string) {
+func (a *app) resultsInEach(dirs []string) {
 	for i := range dirs {
-		dirs[i] = resultsIn(dirs[i])
+		dirs[i] = a.resultsIn(dirs[i])
 	}
 }
 
@@ -155,7 +164,7 @@ to do about it, and what it found in each cell.
 		if err != nil {
 			return err
 		}
-		if dir = resultsIn(dir); !holdsResults(dir) {
+		if dir = a.resultsIn(dir); !holdsResults(dir) {
 			return noResults(dir)
 		}
 		if words := p.Values["rules"]; len(words) > 0 {

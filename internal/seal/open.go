@@ -35,12 +35,39 @@ type Bundle struct {
 // Open reads the whole of a bundle and writes nothing. The error says what is not as the
 // bundle itself states; who states it is another question, see SignedBy.
 func Open(file string) (*Bundle, error) {
+	if err := looksLikeOne(file); err != nil {
+		return nil, err
+	}
 	b := &Bundle{Path: file}
 	err := b.read(func(string, int64, io.Reader) error { return nil })
 	if err != nil {
 		return nil, err
 	}
 	return b, nil
+}
+
+// magic begins every frame of Zstandard, and so every bundle.
+const magic = "\x28\xb5\x2f\xfd"
+
+// looksLikeOne refuses a file that does not begin as a bundle does: it is another file, not a part of a bundle.
+func looksLikeOne(file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil || !st.Mode().IsRegular() {
+		return err // what is not a file is refused when it is read
+	}
+	begin := make([]byte, len(magic))
+	switch n, err := io.ReadFull(f, begin); {
+	case n == 0:
+		return errors.New("not a bundle of aiperf: the file is empty")
+	case err != nil || string(begin) != magic:
+		return errors.New("not a bundle of aiperf")
+	}
+	return nil
 }
 
 // Unpack makes the files of the bundle in dir, which must be there. They are checked once more

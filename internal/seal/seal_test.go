@@ -179,7 +179,9 @@ func TestBadBundles(t *testing.T) {
 		bytes []byte
 		want  string
 	}{
-		{"nothing", nil, "cut off: its end is missing"},
+		{"nothing", nil, "not a bundle of aiperf: the file is empty"},
+		{"one byte", []byte("x"), "not a bundle of aiperf"},
+		{"a beginning of one", sound[:3], "not a bundle of aiperf"},
 		{"a text", []byte("hello, this is a text and no archive"), "not a bundle of aiperf"},
 		{"an archive of something else", byHand(t, a, b), `not a bundle of aiperf: it begins with "a.json" and not with seal.json`},
 		{"cut off", sound[:len(sound)-8], "cut off: its end is missing"},
