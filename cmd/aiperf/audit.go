@@ -32,8 +32,8 @@ A command has places for what is asked: {url}, {out}, {requests}, {warmup},
 load there is no place are left out. Reports are read as aiperf import does.
 
 Times include those of the machine: on a busy one a client seems late. The
-table is also written as audit.json beside logs and reports. Exit code 3 says
-that something does not agree.`,
+table is also written as audit.json beside logs and reports, for the --audit of
+compare and import. Exit code 3 says that something does not agree.`,
 	flags: []argv.Switch{
 		{Name: "scenario", Arg: "NAME,…", Doc: "only these; without it all"},
 		{Name: "artifact-dir", Short: "o", Arg: "DIR", Doc: "where logs and reports stay (default: they are removed)"},
@@ -95,13 +95,11 @@ func (a *app) audit(p *argv.Line) error {
 		return diag.New("audit: the command has no place for the load of these scenarios", "{concurrency}, or {rate} and {law}")
 	}
 	fmt.Fprintln(a.Out, audit.Summary(results))
-	text, err := json.MarshalIndent(map[string]any{
-		"client": recipe.Name, "results": results, "error_budget_ms": audit.Budget(results),
-	}, "", "  ")
+	text, err := json.MarshalIndent(audit.New(recipe.Name, results), "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "audit.json"), append(text, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, audit.FileName), append(text, '\n'), 0o644); err != nil {
 		return err
 	}
 	for _, res := range results {

@@ -52,6 +52,10 @@ harm beyond the margin is ruled out for each of them; 4: undecided.`,
 			Name: "anyway",
 			Doc:  "compare what did not do the same: another load, other lengths, another API; each row says so",
 		},
+		{
+			Name: "audit", Arg: "FILE", Many: true,
+			Doc: "audit of a client that measured one side: what it may be off by is named (aiperf help audit)",
+		},
 		{Name: "all", Doc: "also show the metrics that do not decide"},
 		{Name: "aa", Doc: "compare the odd trials of one directory with its even ones; takes 6 trials or more"},
 		{Name: "junit", Arg: "FILE", Doc: "write the primary metrics as test cases"},
@@ -135,7 +139,11 @@ func comparison(p *argv.Line, terms decide.Terms) (*compared, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &compared{report.Beside(c, unlike), slices.Concat(a.Left, b.Left)}, nil
+	errs, err := clientErrors(p, c, a, b)
+	if err != nil {
+		return nil, err
+	}
+	return &compared{report.Beside(c, unlike), slices.Concat(a.Left, b.Left, errs)}, nil
 }
 
 func compareTerms(p *argv.Line) (decide.Terms, error) {

@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"os"
 
 	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/audit"
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/importer"
@@ -23,13 +25,24 @@ report, compare and plot take the originals directly, too. What a tool means by
 a word: aiperf explain metric ttft --in vllm`,
 	flags: []argv.Switch{
 		{Name: "output", Short: "o", Arg: "DIR", Doc: "directory to make"},
+		{Name: "audit", Arg: "FILE", Doc: "audit of the client, whose errors compare then names (aiperf help audit)"},
 	},
 	run: func(a *app, p *argv.Line) error {
 		dir := p.Get("output")
 		if len(p.Words) == 0 || dir == "" {
 			return diag.New("import: which files, and into which directory?", "aiperf import PATH… -o DIR")
 		}
-		res, err := importer.Write(p.Words, dir, version)
+		var carried []byte
+		if path := p.Get("audit"); path != "" {
+			if _, err := audit.Read(path); err != nil {
+				return err
+			}
+			var err error
+			if carried, err = os.ReadFile(path); err != nil {
+				return err
+			}
+		}
+		res, err := importer.Write(p.Words, dir, version, carried)
 		if err != nil {
 			return asUsage(err)
 		}

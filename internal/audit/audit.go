@@ -53,7 +53,8 @@ func Run(ctx context.Context, exe string, r *Recipe, s *Scenario, dir string) (*
 		return nil, nil //nolint:nilnil // nothing to carry out
 	}
 	if s.Tokenizer == "" && r.uses(s, "folder") {
-		return nil, diag.New(r.Name+" counts with a tokenizer of its own", "--tokenizer DIR names a folder with tokenizer.json for both sides")
+		return nil, diag.New(r.Name+" counts with a tokenizer of its own",
+			"--tokenizer DIR names a folder with tokenizer.json for both sides")
 	}
 	truthFile := filepath.Join(dir, truthName)
 	if err := os.MkdirAll(filepath.Join(dir, outName), 0o755); err != nil {
@@ -149,8 +150,9 @@ func (r *Recipe) version(ctx context.Context, fill *strings.Replacer) string {
 func writePrompts(ctx context.Context, exe string, s *Scenario, path string) error {
 	set := path + ".made"
 	defer os.Remove(set) //nolint:errcheck // its folder has no other use for it
-	made := exec.CommandContext(ctx, exe, "dataset", "make", "-m", "demo", "-u", "mock:", "-o", set, "--isl", strconv.Itoa(s.ISL),
-		"--isl-stddev", "0", "--num-dataset-entries", strconv.Itoa(s.Warmup+s.Requests), "--tokenizer", cmp.Or(s.Tokenizer, "builtin"))
+	made := exec.CommandContext(ctx, exe, "dataset", "make", "-m", "demo", "-u", "mock:", "-o", set,
+		"--isl", strconv.Itoa(s.ISL), "--isl-stddev", "0", "--num-dataset-entries", strconv.Itoa(s.Warmup+s.Requests),
+		"--tokenizer", cmp.Or(s.Tokenizer, "builtin"))
 	if said, err := made.CombinedOutput(); err != nil {
 		return fmt.Errorf("prompts: %w: %s", err, words.Line(string(said)))
 	}

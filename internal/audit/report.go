@@ -40,7 +40,7 @@ func readReport(dir string) (out Report, version string, err error) {
 			continue
 		}
 		out[s.Tag] = map[string]float64{}
-		for stat, v := range map[string]float64{"avg": s.Avg, "p50": s.P50, "p99": s.P99} {
+		for stat, v := range map[string]float64{"avg": s.Avg, "p50": s.P50, "p90": s.P90, "p99": s.P99} {
 			if !math.IsNaN(v) {
 				out[s.Tag][stat] = v
 			}

@@ -32,7 +32,7 @@ func (l *Line) Error() float64 {
 const (
 	early    = 0.1  // ms before the server had handed it over: the error of clocks
 	lateBy   = 2.0  // ms
-	lateTail = 5.0  // ms, of p99
+	lateTail = 5.0  // ms, of p90 and p99
 	latePart = 0.05 // of the time, where that is more
 )
 
@@ -123,7 +123,7 @@ func (c *card) asked(quantity, unit string, asked, did, within float64) {
 	}
 }
 
-// times compares the mean and two percentiles of a time.
+// times compares the mean and three percentiles of a time.
 func (c *card) times(quantity string, says map[string]float64, is []float64) {
 	for _, stat := range []struct {
 		name string
@@ -132,6 +132,7 @@ func (c *card) times(quantity string, says map[string]float64, is []float64) {
 	}{
 		{"avg", stats.Mean(is), lateBy},
 		{"p50", stats.Quantile(is, 0.5), lateBy},
+		{"p90", stats.Quantile(is, 0.9), lateTail},
 		{"p99", stats.Quantile(is, 0.99), lateTail},
 	} {
 		l := Line{Quantity: fmt.Sprintf("%s %s", quantity, stat.name), Unit: "ms", Is: &stat.is, Time: true}

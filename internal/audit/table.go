@@ -53,23 +53,6 @@ func value(v *float64) string {
 	return strconv.FormatFloat(*v, 'g', 5, 64)
 }
 
-// Budget is, for each time, the most that the client said above what was, over all scenarios,
-// in ms: how far its figures may be from the server's.
-func Budget(results []*Result) map[string]float64 {
-	out := map[string]float64{}
-	for _, res := range results {
-		for i := range res.Lines {
-			l := &res.Lines[i]
-			if d := l.Error(); l.Time && l.Unit == "ms" && !math.IsNaN(d) {
-				if most, ok := out[l.Quantity]; !ok || math.Abs(d) > math.Abs(most) {
-					out[l.Quantity] = d
-				}
-			}
-		}
-	}
-	return out
-}
-
 // Summary is how many quantities agree, which do not, and the error budget.
 func Summary(results []*Result) string {
 	var known, differ int
@@ -90,10 +73,9 @@ func Summary(results []*Result) string {
 	for _, quantity := range slices.Sorted(maps.Keys(off)) {
 		fmt.Fprintf(&b, "\n  off: %s in %s", quantity, strings.Join(off[quantity], ", "))
 	}
-	budget := Budget(results)
 	var errs []string
-	for _, quantity := range slices.Sorted(maps.Keys(budget)) {
-		errs = append(errs, fmt.Sprintf("%s %+.3g", quantity, budget[quantity]))
+	for _, e := range BudgetOf(results) {
+		errs = append(errs, fmt.Sprintf("%s %s %+.3g", names[e.Metric], e.Stat, e.MS))
 	}
 	if len(errs) > 0 {
 		fmt.Fprintf(&b, "\nerror budget in ms, client and machine together: %s", strings.Join(errs, ", "))

@@ -37,6 +37,8 @@ const (
 	GoodputFromSent              = "goodput_from_sent"
 	GoodRequestFractionFromSent  = "good_request_fraction_from_sent"
 	BenchmarkDuration            = "benchmark_duration"
+	TotalISL                     = "total_isl"
+	TotalOSL                     = "total_osl"
 	OSLMismatchCount             = "osl_mismatch_count"
 	TimeToFirstTokenFromIntended = "time_to_first_token_from_intended"
 	RequestLatencyFromIntended   = "request_latency_from_intended"

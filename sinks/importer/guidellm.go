@@ -1,6 +1,10 @@
 package importer
 
-import "math"
+import (
+	"math"
+	"path/filepath"
+	"strings"
+)
 
 // guidellm writes one report with a benchmark for each load, each with its requests by how
 // they ended. Its percentiles are values that occurred, not interpolated ones.
@@ -41,6 +45,7 @@ func readGuideLLM(path string, res *Result) error {
 		}
 		run.load(streams, rate, nil)
 		run.set("phases.0.requests", number64(branch(b, "config", "constraints", "max_requests", "args", "count")))
+		run.set("data", dataOfGuideLLM(branch(doc, "config", "spec", "data")))
 		if at := asFloat(branch(b, "start_time")); at > 0 {
 			run.Began = secondsSince1970(at)
 		}
@@ -49,6 +54,27 @@ func readGuideLLM(path string, res *Result) error {
 		res.Runs = append(res.Runs, run)
 	}
 	return nil
+}
+
+// dataOfGuideLLM is what its requests were made of, as its option --data says it, without what
+// was not set and without the folders of files.
+func dataOfGuideLLM(v any) string {
+	list, _ := v.([]any)
+	var sources []string
+	for _, source := range list {
+		of, _ := source.(map[string]any)
+		var said []string
+		for _, name := range sortedKeys(of) {
+			switch x := of[name].(type) {
+			case string:
+				said = append(said, name+"="+filepath.Base(x))
+			case float64:
+				said = append(said, name+"="+number64(x))
+			}
+		}
+		sources = append(sources, strings.Join(said, ","))
+	}
+	return strings.Join(sources, " ")
 }
 
 func eachGuideLLM(path string, i int, take func(*Request) error) error {

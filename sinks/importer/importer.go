@@ -25,6 +25,7 @@ type Result struct {
 	Files   []File // that were read, in order of their names
 	Runs    []Run  // by label and trial
 	Notes   []string
+	Audit   string // file with the audit of the client that it carries, "" for none
 }
 
 // File is one of the originals.
@@ -63,7 +64,7 @@ type Run struct {
 func (r *Run) Sent() int64 { return r.OK + r.Failed }
 
 // Setting is one thing that was asked: "concurrency" is "4". The names are those of the
-// settings of a benchmark here.
+// settings of a benchmark here; one that only the tool has keeps its own.
 type Setting struct{ Name, Value string }
 
 // Figure is one number of a file, under the names that the tool has for it.

@@ -204,7 +204,7 @@ func TestWrite(t *testing.T) {
 	from := []string{
 		"testdata/vllm-0.32.0/chat_detailed.json", "testdata/vllm-0.32.0/completions_rate.json",
 	}
-	if _, err := importer.Write(from, dir, "test"); err != nil {
+	if _, err := importer.Write(from, dir, "test", nil); err != nil {
 		t.Fatal(err)
 	}
 	r, err := importer.Open(dir)
@@ -236,7 +236,7 @@ func TestWrite(t *testing.T) {
 	if _, err := importer.Open(dir); err == nil || !strings.Contains(err.Error(), "not the file that was imported") {
 		t.Errorf("a changed original: %v", err)
 	}
-	if _, err := importer.Write(from, dir, "test"); err == nil || !strings.Contains(err.Error(), "holds files already") {
+	if _, err := importer.Write(from, dir, "test", nil); err == nil || !strings.Contains(err.Error(), "holds files already") {
 		t.Errorf("into a full directory: %v", err)
 	}
 }

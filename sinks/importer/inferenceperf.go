@@ -88,6 +88,9 @@ func readStage(path string) (*Run, error) {
 	run.spread("benchmark_time_seconds", "benchmark_time_seconds", doc["benchmark_time_seconds"], 1)
 	run.OK, run.Failed = whole(branch(doc, "successes", "count")), whole(branch(doc, "failures", "count"))
 	run.load(branch(doc, "load_summary", "concurrency"), branch(doc, "load_summary", "requested_rate"), nil)
+	if branch(doc, "load_summary", "concurrency") != nil { // else time decides
+		run.set("phases.0.requests", number64(branch(doc, "load_summary", "count")))
+	}
 	run.failsWithout()
 	return run, nil
 }

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -29,10 +30,20 @@ func readLists(path string, res *Result) error {
 	return eachObject(path, func(n int, d *json.Decoder) error {
 		run := Run{Label: baseLabel, Closed: true}
 		columns, values := map[string]bool{}, map[string]any{}
+		listed, failures := 0, 0
 		err := members(d, func(key string) (bool, error) {
 			if slices.Contains(columnsOfRequests, key) {
-				columns[key] = true
-				return false, nil
+				if columns[key] = true; key != "errors" {
+					return false, nil
+				}
+				return true, items(d, func(i int) error {
+					var v any
+					err := d.Decode(&v)
+					if listed = i + 1; words(v) != "" {
+						failures++
+					}
+					return err
+				})
 			}
 			var v any
 			err := d.Decode(&v)
@@ -53,6 +64,9 @@ func readLists(path string, res *Result) error {
 		}
 		run.Model = words(values["model_id"])
 		run.OK, run.Failed = whole(values["completed"]), whole(values["failed"])
+		if _, told := values["failed"]; !told { // the single requests tell, else how many are missing
+			run.Failed = cmp.Or(int64(failures), max(0, whole(values["num_prompts"])-run.OK))
+		}
 		endpoint := "completions"
 		if kind := words(values["backend"]) + words(values["endpoint_type"]); strings.Contains(kind, "chat") {
 			endpoint = "chat"
@@ -63,7 +77,18 @@ func readLists(path string, res *Result) error {
 		}
 		run.set("endpoint.type", endpoint)
 		run.load(values["max_concurrency"], values["request_rate"], values["burstiness"])
-		run.set("phases.0.requests", number64(values["num_prompts"]))
+		switch asked := number64(values["num_prompts"]); {
+		case asked != "":
+			run.set("phases.0.requests", asked)
+		case listed > 0:
+			run.set("phases.0.requests", strconv.Itoa(listed))
+		default: // fewer may have been asked for, or some may have failed: it does not say
+			run.set("completed", number64(values["completed"]))
+		}
+		run.set("dataset_name", words(values["dataset_name"])) // SGLang's
+		for _, name := range []string{"random_input_len", "random_output_len", "random_range_ratio"} {
+			run.set(name, number64(values[name]))
+		}
 		if at, err := time.ParseInLocation("20060102-150405", words(values["date"]), time.Local); err == nil {
 			run.Began = at
 		}

@@ -26,6 +26,9 @@ import (
 // with every figure as it stands in the originals.
 const IndexName = "import.json"
 
+// AuditName is the audit of the client that an imported result carries, where it was given one.
+const AuditName = "audit.json"
+
 // indexSchema names its form.
 const indexSchema = "aiperf.import/1"
 
@@ -41,6 +44,7 @@ type Index struct {
 	Files   []IndexedFile `json:"files"`
 	Runs    []IndexedRun  `json:"runs"`
 	Notes   []string      `json:"notes,omitempty"`
+	Audited bool          `json:"audited,omitempty"` // AuditName lies beside
 }
 
 // IndexedFile is one of the originals, where it lies now.
@@ -106,8 +110,8 @@ func openAll(paths []string) (all *Result, files [][]File, err error) {
 }
 
 // Write imports paths into dir, which must be new or empty: the originals, an index of
-// every figure, and ordinary tables.
-func Write(paths []string, dir, version string) (*Result, error) {
+// every figure, and ordinary tables. audit is that of the client, nil for none.
+func Write(paths []string, dir, version string, audit []byte) (*Result, error) {
 	res, files, err := openAll(paths)
 	if err != nil {
 		return nil, err
@@ -118,6 +122,11 @@ func Write(paths []string, dir, version string) (*Result, error) {
 	ix := Index{Schema: indexSchema, Tool: res.Tool, Name: res.Name, Version: res.Version, Notes: res.Notes}
 	for i, p := range paths {
 		if err := ix.keep(p, files[i], dir, path.Join(originals, strconv.Itoa(i+1))); err != nil {
+			return nil, err
+		}
+	}
+	if ix.Audited = audit != nil; ix.Audited {
+		if err := os.WriteFile(filepath.Join(dir, AuditName), audit, 0o644); err != nil {
 			return nil, err
 		}
 	}
@@ -234,6 +243,9 @@ func reopen(dir string) (*Result, bool, error) {
 		return nil, true, err
 	}
 	res.Path = dir
+	if audit := filepath.Join(dir, AuditName); ix.Audited {
+		res.Audit = audit
+	}
 	return res, true, nil
 }
 

@@ -57,6 +57,7 @@ type Field struct {
 	material, fatal float64
 	absolute        bool
 	sd, n           string // fields with the standard deviation behind a mean, and how many it is of
+	of              string // field with the mean that this is the standard deviation of
 }
 
 func text(name string, class Class, doc string, moves ...Move) Field {
@@ -87,6 +88,15 @@ func (f Field) share(material, fatal float64, n string) Field {
 // mean allows for chance in a mean of n values with the standard deviation sd.
 func (f Field) mean(sd, n string) Field {
 	f.sd, f.n = sd, n
+	return f
+}
+
+// deviation makes f the standard deviation of n values with the mean of. It is Material from a
+// quarter on, with room for chance, and Fatal where lengths that are all the same stand
+// against drawn ones.
+func (f Field) deviation(of, n string) Field {
+	f = f.within(0.25, 0)
+	f.of, f.n = of, n
 	return f
 }
 
@@ -146,13 +156,15 @@ var catalogue = []Field{
 	number("tokens.input.asked", "tokens", Fatal, "mean input length that was asked for", longerIn...).asked(),
 	number("tokens.input.sent.mean", "tokens", Material, "mean input length that was sent, by the client's tokenizer",
 		longerIn...).within(0.03, 0.1).mean("tokens.input.sent.sd", "requests.attempted"),
-	number("tokens.input.sent.sd", "tokens", Noted, "its standard deviation").within(0.25, 0),
+	number("tokens.input.sent.sd", "tokens", Material, "its standard deviation",
+		Move{ttft, 0}, Move{latency, 0}).deviation("tokens.input.sent.mean", "requests.attempted"),
 	number("tokens.input.server.mean", "tokens", Material, "mean input length as the server counts it, with its chat template",
 		longerIn...).within(0.03, 0).mean("tokens.input.sent.sd", "requests.attempted"),
 	number("tokens.template_overhead", "tokens", Noted, "what the server counts beyond what was sent, a request on average: the chat template, or another tokenizer"),
 	number("tokens.output.requested.mean", "tokens", Fatal, "mean output length that was asked for, request by request",
 		longerOut...).within(0.03, 0.1).mean("tokens.output.requested.sd", "requests.attempted"),
-	number("tokens.output.requested.sd", "tokens", Noted, "its standard deviation").within(0.25, 0),
+	number("tokens.output.requested.sd", "tokens", Material, "its standard deviation",
+		Move{latency, 0}).deviation("tokens.output.requested.mean", "requests.attempted"),
 	number("tokens.output.generated.mean", "tokens", Material, "mean output length, by the client's tokenizer, reasoning included",
 		longerOut...).within(0.03, 0).mean("tokens.output.generated.sd", "requests.ok"),
 	number("tokens.output.generated.sd", "tokens", Noted, "its standard deviation").within(0.25, 0),
@@ -255,6 +267,9 @@ func (f Field) Limits() string {
 		unit = " points"
 	}
 	said := fmt.Sprintf("%s from %g%s", f.Class, 100*f.material, unit)
+	if f.of != "" {
+		said += ", fatal where only one varies"
+	}
 	if f.fatal > 0 {
 		said += fmt.Sprintf(", fatal from %g%s", 100*f.fatal, unit)
 	}

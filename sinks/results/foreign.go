@@ -5,9 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/sinks/importer"
+	"aiperf.dev/aiperf/sinks/receipt"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 )
@@ -27,7 +29,7 @@ func readForeign(path string) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &System{Arm: decide.Arm{Name: path}, imported: r}
+	s := &System{Arm: decide.Arm{Name: path}, imported: r, receipts: map[string][]*receipt.Receipt{}}
 	for i := range r.Runs {
 		run := &r.Runs[i]
 		at := slices.IndexFunc(s.Cells, func(c decide.ArmCell) bool { return c.Label == run.Label })
@@ -35,6 +37,11 @@ func readForeign(path string) (*System, error) {
 			at = len(s.Cells)
 			s.Cells = append(s.Cells, foreignCell(run))
 		}
+		told, err := foreignReceipt(r, run)
+		if err != nil {
+			return nil, &diag.Error{Place: path, Message: err.Error(), Cause: err}
+		}
+		s.receipts[run.Label] = append(s.receipts[run.Label], told)
 		c := &s.Cells[at]
 		c.Runs = append(c.Runs, decide.Outcome{
 			Run: sweep.Run{Trial: run.Trial}, Taints: validity.Taints{}, OK: run.OK, Failed: run.Failed, Err: run.Err,
@@ -43,6 +50,15 @@ func readForeign(path string) (*System, error) {
 		s.Trials = max(s.Trials, len(c.Runs))
 	}
 	return s, nil
+}
+
+// Client is the program that measured, by its key, and its version, "" where that is not known;
+// audit is the file with its audit that the result carries, "" for none. This program is "self".
+func (s *System) Client() (tool, version, audit string) {
+	if s.imported == nil {
+		return "self", "", ""
+	}
+	return s.imported.Tool, s.imported.Version, s.imported.Audit
 }
 
 // foreignCell is what was asked, as far as the files say.
@@ -56,6 +72,9 @@ func foreignCell(run *importer.Run) decide.ArmCell {
 	}
 	c := decide.ArmCell{Label: run.Label, Closed: run.Closed}
 	planned := int64(0)
+	if run.Model != "" {
+		c.Alike = append(c.Alike, decide.Fact{Name: "model", Value: run.Model})
+	}
 	for _, s := range run.Settings {
 		c.Alike = append(c.Alike, decide.Fact(s))
 		if s.Name == "phases.0.requests" {
@@ -78,9 +97,11 @@ func acrossTools(a, b *System) {
 	for _, s := range []*System{a, b} {
 		if s.imported != nil {
 			s.dropUnlike()
+			s.countElsewhere()
 		}
 	}
 	if len(a.Cells) == 1 && len(b.Cells) == 1 {
+		b.receipts = map[string][]*receipt.Receipt{a.Cells[0].Label: b.receipts[b.Cells[0].Label]}
 		b.Cells[0].Label = a.Cells[0].Label
 	}
 	for i := range a.Cells {

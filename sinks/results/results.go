@@ -28,7 +28,7 @@ type System struct {
 	Trials       int
 	Left         []string                      // what is left out of a comparison with another program's, and why
 	imported     *importer.Result              // of another program; nil for ours
-	receipts     map[string][]*receipt.Receipt // of the runs of ours, by cell
+	receipts     map[string][]*receipt.Receipt // of the runs, by cell
 }
 
 // Read reads the directory by the reader that knows it.

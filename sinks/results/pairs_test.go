@@ -1,0 +1,153 @@
+package results_test
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/sinks/receipt"
+	"aiperf.dev/aiperf/sinks/results"
+)
+
+// The files of testdata/pairs were written by the tools themselves: vLLM 0.32.0 and SGLang
+// 0.5.23 against the built-in server, 40 requests of 64 and 16 tokens, four at once. a1 and a2
+// are one command; drawn1, 2 and 3 one with drawn lengths and other seeds; each of the others
+// is a1's command with one thing changed. Texts and the times between tokens are left out.
+func pair(t *testing.T, tool, first, second string) (unlike []receipt.Unlike, refusal error) {
+	t.Helper()
+	return between(t, filepath.Join("testdata", "pairs", tool, first+".json"),
+		filepath.Join("testdata", "pairs", tool, second+".json"))
+}
+
+func between(t *testing.T, first, second string) (unlike []receipt.Unlike, refusal error) {
+	t.Helper()
+	a, b, err := results.Two(first, second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlike = results.Unlike(a, b)
+	return unlike, results.Refuse(a, b, unlike)
+}
+
+// Two runs of one command are compared, whatever lengths were drawn, in either order; and
+// nothing material is named of them.
+func TestPairsOfOneCommand(t *testing.T) {
+	t.Parallel()
+	refused, of := 0, 0
+	for _, tool := range []string{"sglang", "vllm"} {
+		for _, p := range [][2]string{{"a1", "a2"}, {"drawn1", "drawn2"}, {"drawn1", "drawn3"}, {"drawn2", "drawn3"}} {
+			for _, names := range [][2]string{p, {p[1], p[0]}} {
+				of++
+				unlike, refusal := pair(t, tool, names[0], names[1])
+				if refusal != nil {
+					refused++
+					t.Errorf("%s %v: %v", tool, names, refusal)
+				}
+				for _, u := range unlike {
+					if u.Class >= receipt.Material {
+						t.Errorf("%s %v: %s", tool, names, u)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d pairs of one command refused", refused, of)
+}
+
+// A known difference is refused, or where a server can bring it about named, by its name.
+func TestPairsThatDiffer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ tool, other, named string }{
+		{"vllm", "requests", "--request-count is 40 in the first, 60 in the second"},
+		{"vllm", "isl", "tokens.input.sent.mean is 64 in the first, 96 in the second"},
+		{"vllm", "drawn1", "tokens.input.sent.sd is 0 in the first"},
+		{"vllm", "model", "model is demo in the first, other in the second"},
+		{"sglang", "requests", "--request-count is 40 in the first, 60 in the second"},
+		{"sglang", "isl", "random_input_len is 64 in the first, 96 in the second"},
+		{"sglang", "osl", "random_output_len is 16 in the first, 24 in the second"},
+		{"sglang", "drawn1", "random_range_ratio is 1 in the first, 0.6 in the second"},
+	} {
+		for _, turned := range []bool{false, true} {
+			first, second, named := "a1", c.other, c.named
+			if turned {
+				first, second = second, first
+				named, _, _ = strings.Cut(named, " is ")
+			}
+			_, refusal := pair(t, c.tool, first, second)
+			if refusal == nil || !strings.Contains(refusal.Error(), named) {
+				t.Errorf("%s %s against %s: %v, want %q", c.tool, first, second, refusal, named)
+			}
+		}
+	}
+}
+
+// Another concurrency is another cell: there is nothing to compare.
+func TestPairsOfAnotherConcurrency(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"sglang", "vllm"} {
+		a, b, err := results.Two(filepath.Join("testdata", "pairs", tool, "a1.json"),
+			filepath.Join("testdata", "pairs", tool, "concurrency.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Cells[0].Label != "concurrency_4" || b.Cells[0].Label != "concurrency_8" {
+			t.Errorf("%s: cells %s and %s", tool, a.Cells[0].Label, b.Cells[0].Label)
+		}
+	}
+}
+
+// SGLang's summary leaves failures out. With its single requests they are counted, and that
+// some failed in one is known; without them, that fewer completed is refused: whether fewer
+// were asked for or some failed is not in the file.
+func TestFailuresLeftOut(t *testing.T) {
+	t.Parallel()
+	at := func(name string) string { return filepath.Join("testdata", "pairs", "sglang", name+".json") }
+	_, refusal := between(t, at("a1"), at("failures"))
+	if refusal != nil {
+		t.Errorf("a server that fails is no other workload: %v", refusal)
+	}
+	s, err := results.Read(at("failures"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := s.Receipt(0); r.Float("requests.failed") != 12 || math.Abs(r.Float("requests.failed_share")-0.3) > 1e-9 {
+		t.Errorf("%v failed, a share of %v", r.Float("requests.failed"), r.Float("requests.failed_share"))
+	}
+	_, refusal = between(t, withoutRequests(t, at("a1")), withoutRequests(t, at("failures")))
+	if want := "completed is 40 in the first, 28 in the second"; refusal == nil || !strings.Contains(refusal.Error(), want) {
+		t.Errorf("%v, want %q", refusal, want)
+	}
+	if _, refusal = between(t, withoutRequests(t, at("a1")), withoutRequests(t, at("a2"))); refusal != nil {
+		t.Error(refusal)
+	}
+}
+
+// withoutRequests is a file without its single requests.
+func withoutRequests(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc map[string]any
+	// Python's Infinity, which a load without a rate has, is no JSON
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(b), "Infinity", `"inf"`)), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for key, v := range doc {
+		if _, list := v.([]any); list {
+			delete(doc, key)
+		}
+	}
+	if b, err = json.Marshal(doc); err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(t.TempDir(), filepath.Base(path))
+	if err := os.WriteFile(to, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
