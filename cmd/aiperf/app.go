@@ -335,10 +335,11 @@ func unknownCommand(name string, root *cli.Command) error {
 // flags, those that are not and change results are refused, all others are
 // named in one warning.
 func (a *app) environment(p *argv.Line) error {
-	assigns, ignored, err := compat.Environment(os.Environ())
+	assigns, told, ignored, err := compat.Environment(os.Environ())
 	if err != nil {
 		return err
 	}
+	a.warn(told...)
 	p.Assigns = append(assigns, p.Assigns...)
 	switch len(ignored) {
 	case 0:

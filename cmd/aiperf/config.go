@@ -31,6 +31,7 @@ aiperf config validate FILE checks a file.
 aiperf config expand FILE lists the variations of its sweep.
 aiperf config convert FILE|COMMAND makes a file of flags, or CUE of YAML.
 aiperf config migrate FILE brings a file to this program's version.
+aiperf config env says what AIPerf's environment variables do.
 
   aiperf config init > my.cue
   aiperf config init --list
@@ -38,7 +39,7 @@ aiperf config migrate FILE brings a file to this program's version.
   aiperf config convert profile -m demo --concurrency 1,2,4 > my.cue
 
 aiperf config WORD --help tells more.`,
-		subs: []command{initCommand, configValidateCommand, expandCommand, convertCommand, migrateCommand},
+		subs: []command{initCommand, configValidateCommand, expandCommand, convertCommand, migrateCommand, envCommand},
 		run:  func(*app, *argv.Line) error { return nil }, // never reached: below asks for a word
 	}
 }

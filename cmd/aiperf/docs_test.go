@@ -276,7 +276,7 @@ func differencesPage(t *testing.T, page []byte) string {
 	}
 	var env []docgen.Variable
 	for _, v := range compat.Variables() {
-		d := docgen.Variable{Name: v.Name, Default: v.Default, Read: v.Read, Why: v.Why}
+		d := docgen.Variable{Name: v.Name, Read: v.Read, Why: v.Why, Told: v.Told}
 		if v.Path != "" {
 			d.Sets = v.Path
 		}

@@ -88,7 +88,7 @@ func Absent(commands []CLICommand) string {
 }
 
 // Variable is an environment variable of AIPerf's.
-type Variable struct{ Name, Default, Sets, Read, Why string }
+type Variable struct{ Name, Sets, Read, Why, Told string }
 
 // Variables is the table of those that could change results.
 func Variables(vars []Variable) string {
@@ -100,6 +100,8 @@ func Variables(vars []Variable) string {
 			here = "honoured: sets " + code(v.Sets)
 		case v.Read != "":
 			here = "honoured: " + v.Read
+		case v.Told != "":
+			here = "without effect: " + v.Told
 		}
 		out = append(out, []string{code(v.Name), here})
 	}
