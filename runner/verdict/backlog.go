@@ -180,7 +180,12 @@ func backlog(p *PhaseEvidence) (Reading, bool) {
 		r.Detail = fmt.Sprintf("too short to tell whether the server keeps up: early answers took %s, and requests were sent for %s",
 			words.Millis(b.early), words.Millis(b.sending))
 	case b.share() > b.limit():
-		r.Detail = words.Percent(b.share()) + " of the requests were in a queue when the last one was due"
+		answered := (b.came - b.waiting) / b.sending * 1e3
+		r.Detail = fmt.Sprintf("%s requests/s were due and %s answered: "+
+			"%s of the requests were in a queue when the last one was due",
+			words.Number(b.came/b.sending*1e3), words.Number(answered), words.Percent(b.share()))
+		r.Try = fmt.Sprintf("a lower rate, such as %s; a sweep over the rate shows the highest that holds",
+			words.Number(0.8*answered))
 		r.So = ": the server did not keep up; latencies grow with the length of the run"
 	default:
 		r.Detail = fmt.Sprintf("%.0f of %s were open when the last one was due, as the length of the answers explains",

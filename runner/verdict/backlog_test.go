@@ -316,7 +316,7 @@ func TestBacklogOfArrivalsThatWereNeverSent(t *testing.T) {
 	}
 	e.Phases[0].Result.Skipped = map[string]int64{"stopped": 100}
 	if r, _ := backlog(e.Phases[0]); r.crossed() != Degraded ||
-		r.Detail+r.So != "16.7 % of the requests were in a queue when the last one was due: the server did not keep up; latencies grow with the length of the run" {
+		r.Detail+r.So != "4.90 requests/s were due and 4.05 answered: 16.7 % of the requests were in a queue when the last one was due: the server did not keep up; latencies grow with the length of the run" {
 		t.Errorf("100 of 600 never had a slot: %+v", r)
 	}
 }

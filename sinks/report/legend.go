@@ -29,6 +29,7 @@ type marks struct {
 type sample struct {
 	metric         string
 	n, worth, sent float64 // values, independent ones, and the requests that were sent for them
+	load           decide.Waiting
 }
 
 // few remembers a percentile of too few requests.
@@ -45,7 +46,7 @@ func (m *marks) few(c *decide.CellResult, h metrics.Headline) {
 		return
 	}
 	if m.most == 0 || worth*m.least.n < m.least.worth*n {
-		m.least = sample{metrics.Series(h.Tag, ""), n, worth, max(n, float64(planned))}
+		m.least = sample{metrics.Series(h.Tag, ""), n, worth, max(n, float64(planned)), c.Waiting()}
 	}
 	if m.most == 0 {
 		m.fewest = n
@@ -226,10 +227,31 @@ func (s sample) need(q float64) (requests float64, ok bool) {
 	return requests, requests <= mostAsked*decide.RequestsFor(q, 0, 0)
 }
 
-// unsteady says what to do where more requests would not help.
+// fewRounds is how many times each user of a closed loop had a turn where the number says more than
+// that of the requests.
+const fewRounds = 20
+
+// unsteady says what to do where more requests would not help, and why.
 func (s sample) unsteady() string {
-	return fmt.Sprintf("a quieter machine, or look for what changes over the run: %s rises and falls so slowly that %s requests count as %.0f",
-		s.metric, words.Grouped(s.n), max(1, math.Floor(s.worth)))
+	count := fmt.Sprintf("%s requests count as %.0f", words.Grouped(s.n), max(1, math.Floor(s.worth)))
+	rounds := s.sent / max(1, float64(s.load.Users))
+	switch w := s.load; {
+	case w.Asked > 0:
+		return slower(w, s.metric)
+	case w.Users > 1 && rounds >= 2 && rounds < fewRounds:
+		return fmt.Sprintf("a lower --concurrency, or a longer run: all %d users begin at once, and "+
+			"%s requests are %.0f rounds of them; "+
+			"those of a round have similar %s, so that %s", w.Users, words.Grouped(s.sent), math.Floor(rounds), s.metric, count)
+	case w.Users > 1:
+		return fmt.Sprintf("a lower --concurrency, or a longer run: %s of the %d users rises and falls together, so that %s",
+			s.metric, w.Users, count)
+	case w.Open:
+		return fmt.Sprintf("a lower rate or a longer run, or look for what changes over the run: "+
+			"%s rises and falls so slowly that %s",
+			s.metric, count)
+	}
+	return fmt.Sprintf("a quieter machine, or look for what changes over the run: %s rises and falls so slowly that %s",
+		s.metric, count)
 }
 
 // alike says why so many requests are asked for: consecutive ones are similar, so that n of

@@ -439,7 +439,7 @@ func (c Comparison) few(all bool) string {
 		return ""
 	}
 	r := c.Rows[i]
-	of := sample{metrics.Series(r.Key.Tag, ""), r.Count, r.Effective, max(r.Count, r.Sent)}
+	of := sample{metrics.Series(r.Key.Tag, ""), r.Count, r.Effective, max(r.Count, r.Sent), decide.Waiting{Open: true}}
 	need, ok := of.need(percentileOf[r.Key.Stat])
 	if !ok {
 		return shortName(r) + " is uncertain: try " + of.unsteady()

@@ -59,6 +59,9 @@ func (r *Report) headOfOne(s *sheet) {
 	switch {
 	case r.Verdict == validity.Valid && try == "":
 		s.wrapped("", "VALID: "+said)
+	case r.Verdict == validity.Valid && r.waiting().Asked > 0:
+		s.wrapped("", "VALID, but the server fell behind: "+said)
+		s.wrapped("  ", "try "+try)
 	case r.Verdict == validity.Valid:
 		s.wrapped("", "VALID, but short: "+said)
 		s.wrapped("  ", "try "+try)
@@ -142,6 +145,9 @@ func (r *Report) certainty() (said, try string) {
 	if r.spoiled() { // a number that is marked below is not one that can be relied on
 		return said, ""
 	}
+	if w := r.waiting(); w.Asked > 0 && r.Verdict == validity.Valid { // of which no longer run is better
+		return said, slower(w, metrics.Series(latency.Tag, ""))
+	}
 	if said += enough; all {
 		return said, ""
 	}
@@ -150,7 +156,7 @@ func (r *Report) certainty() (said, try string) {
 	}
 	of := sample{
 		metrics.Series(latency.Tag, ""), float64(latency.Count), latency.NEff,
-		max(float64(latency.Count), float64(r.Requests.In(record.WasSent))),
+		max(float64(latency.Count), float64(r.Requests.In(record.WasSent))), r.waiting(),
 	}
 	need, ok := of.need(0.99)
 	if !ok {
@@ -173,6 +179,21 @@ func (r *Report) certainty() (said, try string) {
 		try += of.alike(0.99)
 	}
 	return said, try
+}
+
+// waiting is how the load of the only cell makes its requests wait.
+func (r *Report) waiting() (w decide.Waiting) {
+	if r.Results != nil && len(r.Results.Cells) == 1 {
+		w = r.Results.Cells[0].Waiting()
+	}
+	return w
+}
+
+// slower says what an open loop that the server fell behind was asked for and gave, and what to try.
+func slower(w decide.Waiting, metric string) string {
+	return fmt.Sprintf("a lower rate, such as %s: %s requests/s were asked for and %s answered, "+
+		"so the queue grew, and %s with it; "+
+		"it depends on how long the run is", w.Slower(), words.Number(w.Asked), words.Number(w.Answered), metric)
 }
 
 // failuresSaid reports whether a finding says how many requests failed, and why.
