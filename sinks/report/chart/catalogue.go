@@ -37,7 +37,7 @@ func Catalogue() []Row {
 		{"good-share", "Goodput against load", "How much load can I promise?", false, lined, goodShare},
 		{"answers", "Right answers against load", "Are the answers still right under load?", false, lined, answers},
 		{"search", "The search", "Where is the limit, and what did each probe show?", false, lined, searched},
-		{changeID, "Change between two systems", "Did it get better or worse, and by more than noise?", false, paired, change},
+		{changeID, "Change between systems", "Did it get better or worse, and by more than noise?", false, paired, change},
 		{"trials", "Trials beside their interval", "Can I believe the ±?", false, evenly, trials},
 		{
 			lengthsID, "Lengths: asked, sent, got", "Was this the workload I meant?", false, evenly, lengths,

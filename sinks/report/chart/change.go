@@ -79,6 +79,14 @@ func (d *Data) changed() string {
 	return "Change from " + words.Clip(from, long) + " to " + words.Clip(to, long)
 }
 
+// ByWork brings cells that differ in the system alone beside each other, where systems are compared.
+func (d *Data) ByWork() {
+	i := slices.IndexFunc(d.Axes, func(a string) bool { return sweep.AxisNamed(a).System })
+	if i >= 0 && len(d.Changes()) > 0 {
+		d.Cells = together(d.groups(d.Axes[i]))
+	}
+}
+
 // System is the name of what a cell measures, where several systems are; "" elsewhere.
 func (d *Data) System(c *Cell) string {
 	i := slices.IndexFunc(d.Axes, func(a string) bool { return sweep.AxisNamed(a).System })

@@ -18,6 +18,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/browser"
 	"aiperf.dev/aiperf/internal/sim"
+	"aiperf.dev/aiperf/sinks/report"
 	"aiperf.dev/aiperf/sinks/report/chart"
 	"aiperf.dev/aiperf/sinks/report/page"
 )
@@ -282,7 +283,10 @@ func TestBrowser(t *testing.T) {
 			u.finds(r.filter)
 			if !r.bare {
 				u.uses(r.loads)
-				u.downloads(r.name)
+				for _, v := range views[:2] { // what is downloaded is light, however dark the page is
+					u.must(p.Look(v))
+					u.downloads(named(r.name, v))
+				}
 			}
 			u.must(p.Eval(`document.querySelectorAll("details").forEach((d) => d.open = d.closest("#cell-0") !== null || d.id === "cell-0")`, nil))
 			u.must(p.Look(laptop))
@@ -303,6 +307,48 @@ func TestBrowser(t *testing.T) {
 			}
 			u.must(p.Close())
 		})
+	}
+}
+
+// The page of a trend is read as the others are.
+func TestBrowserOfTrends(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	b, err := browser.Start()
+	if errors.Is(err, browser.ErrNone) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	checker := axe(t)
+	for name, trend := range map[string]report.Trend{"trend": nightly(28, "c"), "trend-short": nightly(3, "c")} {
+		doc, err := page.Trend(trend)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "trend.html")
+		if err := os.WriteFile(path, doc, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p, err := b.Open((&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String(), views[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := user{t, p}
+		for _, v := range views {
+			u.must(p.Look(v))
+			u.looks(named(name, v), v)
+		}
+		u.prints(name)
+		u.checks(name, checker)
+		if said := p.Said(); len(said) > 0 {
+			t.Errorf("the console says %q", said)
+		}
+		u.must(p.Close())
 	}
 }
 

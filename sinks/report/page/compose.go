@@ -34,6 +34,7 @@ const (
 func compose(d *chart.Data, said []string) (*Page, error) {
 	p := &Page{Name: d.Name, Verdict: d.Verdict}
 	d.ByLoad()
+	d.ByWork()
 	_, most := trialsOf(d)
 	checks, err := readChecks(d)
 	if err != nil {
@@ -118,6 +119,9 @@ func (p *Page) answered(d *chart.Data) {
 	if i := slices.IndexFunc(p.Rest, func(s string) bool { return strings.HasPrefix(s, "gates: ") }); i >= 0 {
 		p.More = append(slices.Clip(p.More), p.Rest[i])
 		p.Rest = slices.Delete(p.Rest, i, i+1)
+	}
+	if best, where, ok := strings.Cut(p.Answer, "; the limit lies "); ok {
+		p.Answer, p.More = best, append([]string{"the limit lies " + where}, p.More...)
 	}
 	const clauses = 2 // the load that holds, and the one that is too much
 	if parts := strings.SplitAfterN(p.Answer, "; ", clauses+1); d.Searched() && len(parts) > clauses {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/validity"
@@ -273,7 +274,8 @@ func conclusions(dirs []string) []string {
 func interrupted(d *chart.Data) string {
 	var names []string
 	for i, name := range chart.Names(d.Dirs) {
-		if manifestOf(d.Dirs[i]).Interrupted {
+		m := manifestOf(d.Dirs[i])
+		if spent := d.Searched() && m.ExitCode != int(diag.Interrupted); m.Interrupted && !spent { // its answer says so
 			names = append(names, name)
 		}
 	}

@@ -179,6 +179,15 @@ func TestPageOfFailures(t *testing.T) {
 func TestPageOfAMatrix(t *testing.T) {
 	t.Parallel()
 	text, _ := kind(t, "matrix")
+	systems := regexp.MustCompile(`<tr data-cell="[0-9]+"[^>]*><th[^>]*><a[^>]*>([^<]*)`).FindAllStringSubmatch(text, -1)
+	for i, m := range systems {
+		if want := []string{"baseline", "candidate"}[i%2]; m[1] != want {
+			t.Errorf("row %d is of %s, want %s: the two stand beside each other", i, m[1], want)
+		}
+	}
+	if len(systems) != 18 {
+		t.Errorf("%d rows", len(systems))
+	}
 	if id := head(text); id != "change-first" || !strings.Contains(text, `<figure id="chart-change"`) {
 		t.Errorf("%s shows the answer, or there is no list of all changes", id)
 	}

@@ -175,7 +175,12 @@ func Of(d *chart.Data, said []string) ([]byte, error) {
 }
 
 // parsed is the template; it is part of the program, so that it parses.
-var parsed = template.Must(template.New("page").Funcs(template.FuncMap{"plain": plain, "whole": whole}).Parse(markup))
+var parsed = template.Must(template.New("page").Funcs(template.FuncMap{
+	"plain": plain, "whole": whole, "flag": flag,
+}).Parse(markup))
+
+// flag reports whether a sentence begins with a flag, which is typed in small letters.
+func flag(text string) bool { return strings.HasPrefix(text, "--") }
 
 // plain makes text harmless between tags, where quotes are what they are.
 func plain(text string) template.HTML {

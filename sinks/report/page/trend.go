@@ -25,7 +25,7 @@ const chartsMost = 24
 
 // Trend makes the page of a trend.
 func Trend(t report.Trend) ([]byte, error) {
-	p := &Page{Answer: t.Headline(), Rest: t.Remarks(), Caption: "Where each figure stands, and its last change."}
+	p := &Page{Answer: joinedUnit(t.Headline()), Rest: t.Remarks(), Caption: "Where each figure stands, and its last change."}
 	if n := len(t.Results); n > 0 {
 		p.Told = []string{
 			words.Count(n, "result"), "from " + t.Results[0].Day() + " to " + t.Results[n-1].Day(),
@@ -34,7 +34,14 @@ func Trend(t report.Trend) ([]byte, error) {
 	for _, name := range []string{"figure", "level", "newest", "last change", "began between", "results"} {
 		p.Columns = append(p.Columns, Column{Name: name, Number: name == "level" || name == "newest" || name == "results"})
 	}
+	for i, text := range p.Rest {
+		p.Rest[i] = joinedUnit(text)
+	}
 	series := t.Told()
+	width := Half
+	if len(series) == 1 {
+		width = Broad
+	}
 	p.Rows = figureRows(t, series)
 	drawn := map[*trend.Series]int{}
 	for _, moved := range []bool{true, false} {
@@ -46,7 +53,7 @@ func Trend(t report.Trend) ([]byte, error) {
 				break
 			}
 			drawn[s] = i
-			p.Charts = append(p.Charts, pictured(seriesChart(t, s, i), Half))
+			p.Charts = append(p.Charts, pictured(seriesChart(t, s, i), width))
 		}
 	}
 	if left := len(series) - len(drawn); left > 0 {
@@ -184,7 +191,7 @@ func resultTicks(t report.Trend, s *trend.Series) (ticks []draw.Tick) {
 		if n > 1 {
 			i = k * (n - 1) / max(1, min(ticksMost, n)-1)
 		}
-		ticks = append(ticks, draw.Tick{At: float64(i), Label: words.Clip(s.Points[i].Result.Called(t.By), 10)})
+		ticks = append(ticks, draw.Tick{At: float64(i), Label: words.Middle(s.Points[i].Result.Called(t.By), 10)})
 	}
 	return ticks
 }

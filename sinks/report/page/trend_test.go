@@ -9,6 +9,7 @@ import (
 
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/report"
+	"aiperf.dev/aiperf/sinks/report/chart/draw"
 	"aiperf.dev/aiperf/sinks/report/page"
 	"aiperf.dev/aiperf/sinks/trend"
 )
@@ -55,7 +56,7 @@ func TestTrendPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"rose by 19.9 %", "between c23 and c24", `class="bad"`} {
-		if !strings.Contains(string(b), want) {
+		if !strings.Contains(strings.ReplaceAll(string(b), "\u00a0", " "), want) {
 			t.Errorf("the page has no %q", want)
 		}
 	}
@@ -95,6 +96,27 @@ func TestWordsOfATrend(t *testing.T) {
 		}
 		if !strings.HasPrefix(markdown.String(), "### "+tr.Headline()+"\n") {
 			t.Errorf("Markdown begins otherwise:\n%s", markdown.String())
+		}
+	}
+}
+
+// No word of a trend's charts lies on a word, a line or a sign, at the width of a telephone, of
+// half of a page and of the whole one.
+func TestWordsOfTrends(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 9, 28, 60, 200} {
+		for _, commit := range []string{"c", "a-branch-with-a-long-name-"} {
+			charts := page.TrendCharts(nightly(n, commit))
+			if len(charts) == 0 {
+				t.Errorf("nothing is drawn of %d results", n)
+			}
+			for _, c := range charts {
+				for _, width := range []float64{page.Narrow, page.Half, page.Broad} {
+					for _, found := range draw.Overlaps(c, draw.SizeIn(width, c)) {
+						t.Errorf("%d results, %.0f pixels wide: %s", n, width, found)
+					}
+				}
+			}
 		}
 	}
 }

@@ -56,11 +56,14 @@ func (p *panel) places(u *under, width float64) {
 	last := math.Inf(-1)
 	for i, t := range p.x.ticks {
 		w := p.room(t.Label, smallSize, false)
-		if x := p.x.at(t.At) * width; p.x.holds(t.At) && x-w/2 >= last+4 {
+		if x := min(p.x.at(t.At)*width, width+rightMost-w/2); p.x.holds(t.At) && x-w/2 >= last+4 {
 			u.labels[i], last = []string{t.Label}, x+w/2
 		}
 	}
 }
+
+// rightMost is how many pixels the words below a panel may stand out at its right.
+const rightMost = edge + gap - 2
 
 // linesMost is how many lines a name may have.
 const linesMost = 3
@@ -151,8 +154,11 @@ func (p *panel) xTicks() {
 		if !p.x.holds(t.At) {
 			continue
 		}
-		x := p.px(t.At)
 		for k, label := range p.u.labels[i] {
+			x := p.px(t.At)
+			if !p.p.X.Names {
+				x = min(x, p.b.x1+rightMost-p.room(label, smallSize, false)/2)
+			}
 			p.add(words(label, Muted, smallSize, x, p.b.y1+smallSize+gap+float64(k)*step, "middle"))
 		}
 	}
