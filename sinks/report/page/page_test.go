@@ -7,11 +7,13 @@ import (
 	"math"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"aiperf.dev/aiperf/sinks/report/chart"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 )
 
@@ -137,5 +139,34 @@ func TestFlagsStayWhole(t *testing.T) {
 	want := `to decide &lt;b&gt;: <span class="typed">--num-profile-runs 7</span> (99 % takes 368 requests a cell)`
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// The head has the answer in at most two clauses, and what else belongs there below it.
+func TestHeadOfTheAnswer(t *testing.T) {
+	t.Parallel()
+	searched := &chart.Data{Cells: []*chart.Cell{{Decision: "holds"}}}
+	for _, c := range []struct {
+		d                  *chart.Data
+		answer, head, more string
+	}{
+		{searched, "S serves 8 users; 9 are too many", "S serves 8 users; 9 are too many", ""},
+		{
+			searched, "S serves 8 users; 16 are too many; the budget ran out; it is near 9",
+			"S serves 8 users; 16 are too many", "the budget ran out; it is near 9",
+		},
+		{&chart.Data{}, "Best: A; at isl 8: B; at isl 9: C", "Best: A; at isl 8: B; at isl 9: C", ""},
+		{&chart.Data{}, "Best: A; the limit lies between 1 and 2", "Best: A", "the limit lies between 1 and 2"},
+	} {
+		rest := []string{"limits: all", "gates: 1 of 1 passed", "slowest: A"}
+		p := &Page{Answer: c.answer, More: rest[:1], Rest: rest[1:]}
+		p.answered(c.d)
+		want := []string{"limits: all", "gates: 1 of 1 passed"}
+		if c.more != "" {
+			want = append([]string{c.more}, want...)
+		}
+		if p.Answer != c.head || !slices.Equal(p.More, want) || !slices.Equal(p.Rest, []string{"slowest: A"}) {
+			t.Errorf("%q: head %q, more %q, rest %q", c.answer, p.Answer, p.More, p.Rest)
+		}
 	}
 }
