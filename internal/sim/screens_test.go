@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
+	"aiperf.dev/aiperf/internal/diagnose"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report"
@@ -248,4 +250,50 @@ func TestCountsOfGoodputAddUp(t *testing.T) {
 		!strings.Contains(s, "Errors           "+m[5]+" of 300\n") {
 		t.Errorf("the counts make %d of 300, or are not those of the share or of the errors:\n%s", sum, s)
 	}
+}
+
+// The screens of one run, of a search and of a diagnosis have no sign that is not a mark, which aiperf help
+// explains, or layout, which means everywhere the same.
+func TestSignsOfOtherScreens(t *testing.T) {
+	t.Parallel()
+	known := "·…×÷≤≥<>=%+−[]()/µ→" + strings.Join(report.Marks(), "")
+	walk := func(name, screen string) {
+		for _, r := range screen {
+			if r > unicode.MaxASCII && !unicode.IsLetter(r) && !strings.ContainsRune(known, r) {
+				t.Errorf("%s: %q stands on a screen and is not a mark:\n%s", name, r, screen)
+				return
+			}
+		}
+	}
+	diagnosed := func(name, dir string) {
+		d, err := diagnose.Dir(dir)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		var b strings.Builder
+		if err := d.WriteText(&b, 80); err != nil {
+			t.Fatal(name, err)
+		}
+		walk("diagnosis of "+name, b.String())
+		if n := strings.Count(b.String(), "Not known, and what would tell it"); n > 1 {
+			t.Errorf("%s: %d lists of what is not known:\n%s", name, n, &b)
+		}
+	}
+	for name, load := range loads(40) {
+		o, err := Run(fmt.Sprintf(single, load[1], load[0]), scratch(t))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		walk(name, o.screen(t, 80))
+		diagnosed(name, o.Dir)
+	}
+	s := server{words: "ttft=40ms&itl=5ms&workers=4"}
+	res := s.find(t, searchText(s.words, "concurrency", "type: concurrency",
+		`range: [1, 64], where: ["time_to_first_token < 100"], budget: {probes: 5}`, 60), scratch(t), false, nil)
+	var b strings.Builder
+	if err := res.Report().WriteConsole(&b); err != nil {
+		t.Fatal(err)
+	}
+	walk("search", b.String())
+	diagnosed("search", res.Dir)
 }
