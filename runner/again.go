@@ -22,10 +22,12 @@ import (
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/runner/verdict"
+	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/aiperf"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
+	"aiperf.dev/aiperf/sweep/source"
 )
 
 // Again is what came of making the results of a finished directory again.
@@ -45,8 +47,9 @@ var ErrNoRecords = errors.New("it keeps no records")
 // MakeAgain computes every figure of a finished directory again from the records that it
 // keeps, by the code that made them, and judges again. plan is the directory's own.
 func MakeAgain(dir string, plan *sweep.Plan) (*Again, error) {
-	if len(plan.Runs) == 0 {
-		return nil, errors.New("a search chooses its runs as it goes, so no plan lists them")
+	runs, err := runsOf(dir, plan)
+	if err != nil {
+		return nil, err
 	}
 	a, err := sinks.OpenArchive(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -78,7 +81,7 @@ func MakeAgain(dir string, plan *sweep.Plan) (*Again, error) {
 		Again: &Again{}, from: dir, judged: map[string]bool{}, reported: map[string]bool{},
 	}
 	for _, k := range kept.Runs {
-		i := slices.IndexFunc(plan.Runs, func(r sweep.Run) bool { return r.ID == k.ID })
+		i := slices.IndexFunc(runs, func(r sweep.Run) bool { return r.ID == k.ID })
 		j := slices.IndexFunc(reports, func(r *RunReport) bool { return r.Run == k.ID })
 		if i < 0 || j < 0 {
 			return nil, fmt.Errorf("run %s has records, and no place in the plan or no report", k.ID)
@@ -87,7 +90,7 @@ func MakeAgain(dir string, plan *sweep.Plan) (*Again, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := x.run(plan.Runs[i], reports[j], journal); err != nil {
+		if err := x.run(runs[i], reports[j], journal); err != nil {
 			return nil, err
 		}
 	}
@@ -96,6 +99,36 @@ func MakeAgain(dir string, plan *sweep.Plan) (*Again, error) {
 	}
 	x.judgePlan()
 	return x.Again, errors.Join(x.figures(), x.cells())
+}
+
+// runsOf are the runs of a plan: those that it lists, of a search those that were made. It then
+// gets back the search, which made them.
+func runsOf(dir string, plan *sweep.Plan) (runs []sweep.Run, err error) {
+	if len(plan.Runs) > 0 {
+		return plan.Runs, nil
+	}
+	var kept struct {
+		Experiment struct {
+			Search *schema.Search `json:"search"`
+		} `json:"experiment"`
+	}
+	if err := resultdir.ReadJSON(filepath.Join(dir, resultdir.ResolvedName), &kept); err != nil {
+		return nil, err
+	}
+	if plan.Experiment.Search = kept.Experiment.Search; plan.Experiment.Search == nil {
+		return nil, errors.New("an adaptive search chooses its runs as it goes, and its planner is not asked again")
+	}
+	for _, e := range resultdir.Events(dir) {
+		if e.Event != "start" || slices.ContainsFunc(runs, func(r sweep.Run) bool { return r.ID == e.Run }) {
+			continue // it was tried again
+		}
+		i := slices.IndexFunc(plan.Cells, func(c *sweep.Cell) bool { return c.ID == e.Cell })
+		if i < 0 {
+			return nil, fmt.Errorf("run %s is of no cell of the search", e.Run)
+		}
+		runs = append(runs, sweep.Run{Cell: plan.Cells[i], Trial: e.Trial, ID: e.Run, Dir: e.Dir})
+	}
+	return runs, nil
 }
 
 // sameBodies holds the experiment as it was resolved against the plan: both have the body of
@@ -243,6 +276,7 @@ func same(a, b float64) bool {
 // judgePlan aggregates and judges as finish does.
 func (x *again) judgePlan() {
 	res := x.result
+	res.Search = source.Found(x.plan, res.Outcomes)
 	res.Results = decide.Aggregate(x.plan, res.Outcomes)
 	res.PlanFindings = verdict.JudgePlan(x.planEvidence(), x.plan.Experiment.Verdict)
 	if MarkByPlan(res.Outcomes, res.PlanFindings) {
@@ -346,7 +380,7 @@ func (x *again) cells() error {
 	}
 	for i, c := range made {
 		for _, t := range []struct{ column, is string }{
-			{"verdict", c.Verdict}, {"best_for", c.BestFor},
+			{"verdict", c.Verdict}, {"best_for", c.BestFor}, {"decision", c.Decision},
 		} {
 			if v := rows.Texts[t.column]; i < len(v) && v[i] != t.is {
 				x.Unjudged = append(x.Unjudged, fmt.Sprintf("cell %d: %s is %s, and by the records %s", i, t.column,

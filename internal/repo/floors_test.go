@@ -139,7 +139,7 @@ sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/datas
 sinks/genaiperf: internal/atomicfile internal/diag internal/stats loadgen/tokenizer
 sinks/trend: internal/atomicfile internal/diag internal/resultdir internal/stats internal/words sinks sinks/importer sinks/receipt sinks/results sweep/decide
 sinks/receipt: internal/metrics internal/resultdir schema
-sinks/results: internal/rules internal/diag internal/metrics internal/record internal/stats sinks/receipt internal/telemetry internal/words sinks/aiperf schema sinks sweep sweep/decide internal/validity internal/resultdir sinks/importer
+sinks/results: internal/rules internal/diag internal/metrics internal/record internal/stats sinks/receipt internal/telemetry internal/words sinks/aiperf schema sinks sweep sweep/decide sweep/search internal/validity internal/resultdir sinks/importer
 sinks: schema sweep sweep/decide internal/atomicfile internal/decimal internal/heap internal/metrics internal/record internal/resultdir internal/secret internal/stats internal/words internal/metrics
 sweep/decide: schema schema/fields sweep internal/diag internal/grade internal/metrics internal/record internal/stats internal/telemetry internal/validity internal/words
 sweep/quick: internal/metrics schema sweep/decide sweep/search

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/resultdir"
@@ -170,6 +171,17 @@ func (o *Outcome) others() string {
 		return ""
 	}
 	return fmt.Sprintf(" and %d more of %d cells", n, len(o.Cells))
+}
+
+// Follows reports whether the other document, judged anew, says the same: words may differ
+// from version to version, states and figures may not.
+func (d *Document) Follows(made *Document) bool {
+	same := func(a, b *float64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
+	return slices.EqualFunc(d.Sets, made.Sets, func(a, b Judged) bool {
+		return a.Spoken() == b.Spoken() && slices.EqualFunc(a.Rules, b.Rules, func(x, y Outcome) bool {
+			return x.Rule == y.Rule && x.State == y.State && same(x.Value, y.Value) && same(x.Limit, y.Limit)
+		})
+	})
 }
 
 // Brief is the document without the texts of the sets.

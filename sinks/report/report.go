@@ -183,6 +183,7 @@ func (r *Report) screen() string {
 			r.probes(s)
 			s.part(advice)
 			s.steps(r.wanted())
+			r.rules(s)
 		} else if without := r.matrix(s); len(without) > 0 {
 			more = " (summary.md has " + words.And(without) + ")"
 		}

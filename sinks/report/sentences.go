@@ -26,10 +26,10 @@ func (r *Report) Sentences() (out []string) {
 		if s := r.WantedSentence(); s != "" {
 			out = append(out, s)
 		}
-		return out
+		return append(out, r.rulesSentences()...)
 	}
 	if r.Adaptive != nil {
-		return r.adaptiveSentences()
+		return append(r.adaptiveSentences(), r.rulesSentences()...)
 	}
 	for _, c := range r.Results.Comparisons { // what was asked is answered first
 		out = append(out, Comparison{Comparison: c}.Headline())

@@ -31,7 +31,7 @@ func MakeReceipts(dir string) (*receipt.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := sinks.ReadTable(dir, "runs", among("cell_index", "trial", "run_id", "seed", "verdict", "path",
+	rows, err := sinks.ReadTable(dir, "runs", among("cell_index", "trial", "run_id", "seed", "verdict", "path", "sentinel",
 		"window_start_ns", "window_end_ns", "steady_start_ns", "steady_end_ns", "replay_hit_rate_trace"))
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func MakeReceipts(dir string) (*receipt.Document, error) {
 	of := map[[2]int]*delivered{}
 	for i := range rows.N {
 		cell, trial := number(rows, "cell_index", i), number(rows, "trial", i)
-		if cell < 0 || cell >= len(lock.Cells) || trial >= lock.Trials { // the sentinel's are no trials
+		if cell < 0 || cell >= len(lock.Cells) || float(rows, "sentinel", i) > 0 { // the sentinel's are no trials
 			continue
 		}
 		run := receipt.Run{Run: text(rows, "run_id", i), Cell: labels[cell], Trial: trial, Receipt: receipt.New()}

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -143,9 +142,7 @@ func wrongRules(dir string) []string {
 	if err != nil {
 		return []string{filepath.Join(dir, resultdir.RulesName) + ": " + diag.Line(err)}
 	}
-	a, errA := had.Bytes()
-	b, errB := made.Bytes()
-	if errA != nil || errB != nil || !bytes.Equal(a, b) {
+	if !had.Follows(made) {
 		return []string{filepath.Join(dir, resultdir.RulesName) + ": does not follow from the tables and the rules it keeps"}
 	}
 	return nil

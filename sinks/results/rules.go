@@ -14,6 +14,7 @@ import (
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
+	"aiperf.dev/aiperf/sweep/search"
 )
 
 // JudgeRules holds a directory of ours against sets of rules, by its plan, its tables and what
@@ -39,12 +40,48 @@ func JudgeRules(dir string, sets []*rules.Set) (*rules.Document, error) {
 		c := &cells[key[0]]
 		c.Runs, c.Trials = append(c.Runs, x.run), c.Trials+1
 	}
-	cells = slices.DeleteFunc(cells, func(c rules.Cell) bool { return c.Trials == 0 })
-	var judged []rules.Judged
-	for _, s := range sets {
-		judged = append(judged, s.Of(cells))
+	judged, err := found(dir)
+	if err != nil {
+		return nil, err
 	}
-	return rules.NewDocument(judged), nil
+	for i := range cells {
+		if !judged(i) {
+			cells[i].Trials = 0
+		}
+	}
+	cells = slices.DeleteFunc(cells, func(c rules.Cell) bool { return c.Trials == 0 })
+	var answers []rules.Judged
+	for _, s := range sets {
+		answers = append(answers, s.Of(cells))
+	}
+	return rules.NewDocument(answers), nil
+}
+
+// found tells which cells are the result: all of a matrix, of a search for a limit the one of
+// the largest load that holds. The others are loads that it tried on the way.
+func found(dir string) (func(cell int) bool, error) {
+	rows, err := sinks.ReadTable(dir, "cells", among("cell_index", "decision"))
+	if err != nil {
+		return nil, err
+	}
+	lock, err := resultdir.ReadLock(dir)
+	if err != nil {
+		return nil, err
+	}
+	searched, best, most := false, -1, math.Inf(-1)
+	for i := range rows.N {
+		cell, said := number(rows, "cell_index", i), search.State(text(rows, "decision", i))
+		searched = searched || slices.Contains([]search.State{search.Holds, search.Fails, search.Undecided}, said)
+		if said != search.Holds || cell < 0 || cell >= len(lock.Cells) {
+			continue
+		}
+		for _, v := range lock.Cells[cell].Point { // of its only axis
+			if load, ok := v.(float64); ok && load > most {
+				best, most = cell, load
+			}
+		}
+	}
+	return func(cell int) bool { return !searched || cell == best }, nil
 }
 
 // RulesCell is a cell as rules see it, without its runs.
@@ -123,7 +160,7 @@ func (w *witnesses) begin(dir string) ([]rules.Cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := sinks.ReadTable(dir, "runs", among("cell_index", "trial", "run_id", "ok", "verdict"))
+	rows, err := sinks.ReadTable(dir, "runs", among("cell_index", "trial", "run_id", "ok", "verdict", "sentinel"))
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +176,7 @@ func (w *witnesses) begin(dir string) ([]rules.Cell, error) {
 	}
 	for i := range rows.N {
 		cell, trial := number(rows, "cell_index", i), number(rows, "trial", i)
-		if cell < 0 || cell >= len(cells) || trial >= lock.Trials { // the sentinel's are no trials
+		if cell < 0 || cell >= len(cells) || float(rows, "sentinel", i) > 0 { // the sentinel's are no trials
 			continue
 		}
 		x := newWitness(phasesOf(lock.Cells[cell].Benchmark))
