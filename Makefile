@@ -5,7 +5,7 @@ BIN         := build/bin
 GOFUMPT     := $(BIN)/gofumpt@v0.12.0
 STATICCHECK := $(BIN)/staticcheck@v0.8.2
 
-.PHONY: all test unit lint cross race nvml bench sim graders accuracy outlets image k8s-types k8s-test generate pictures venv clean
+.PHONY: all test unit lint cross race nvml bench samples sim graders accuracy outlets image k8s-types k8s-test generate pictures venv clean
 
 all: test
 
@@ -62,6 +62,13 @@ bench:
 	go run ./internal/bench $(BENCH)
 	go test -run '^$$' -bench . -benchmem ./...
 	go test -run 'TestAgainstServersLog|TestStoppedClient|TestClientOnABusyCore' ./internal/acceptance -v -timed
+
+# samples makes the result files of other clients again that sinks/results holds pairs of, with
+# the vllm and the python3 with sglang that the PATH finds, and a folder TOK with tokenizer.json.
+# It is no test: the tools are large, and CI has none of them.
+samples:
+	go build -o build/aiperf ./cmd/aiperf
+	python3 sinks/results/testdata/pairs.py build/aiperf $(TOK)
 
 # sim prints the figures of docs/simulations.md: how often a conclusion is wrong,
 # over TIMES times as many plans as the tests simulate (10 take seven minutes of a

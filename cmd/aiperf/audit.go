@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/audit"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
 )
 
 var auditCommand = command{
@@ -55,52 +57,46 @@ func (a *app) audit(p *argv.Line) error {
 	if err != nil {
 		return err
 	}
-	dir := p.Get("artifact-dir")
+	dir, kept := p.Get("artifact-dir"), true
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "aiperf-audit"); err != nil {
 			return err
 		}
-		defer os.RemoveAll(dir)
+		kept = false
 	} else if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return diag.New(dir+" is not empty", "name another directory")
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}
-	exe, err := self()
-	if err != nil {
-		return err
+	results, failed := a.scenarios(p, recipe, scenarios, dir)
+	stopped := errors.As(failed, new(interrupt))
+	if !kept && (failed == nil || stopped) { // what a client printed tells why it failed
+		defer os.RemoveAll(dir)
 	}
-	var results []*audit.Result
-	for _, s := range scenarios {
-		if s.Tokenizer = p.Get("tokenizer"); s.Tokenizer != "" {
-			if s.Tokenizer, err = filepath.Abs(s.Tokenizer); err != nil {
-				return err
-			}
-		}
-		res, err := audit.Run(a.issue, exe, recipe, &s, filepath.Join(dir, s.Name))
+	if failed != nil && !stopped {
+		return failed
+	}
+	if len(results) == 0 && !stopped {
+		return diag.New("audit: the command has no place for the load of these scenarios", "{concurrency}, or {rate} and {law}")
+	}
+	if len(results) > 0 {
+		fmt.Fprintln(a.Out, audit.Summary(results))
+		text, err := json.MarshalIndent(audit.New(recipe.Name, results), "", "  ")
 		if err != nil {
 			return err
 		}
-		if res == nil {
-			continue
-		}
-		results = append(results, res)
-		if err := res.WriteTable(a.Out); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, audit.FileName), append(text, '\n'), 0o644); err != nil {
 			return err
 		}
-		fmt.Fprintln(a.Out)
 	}
-	if len(results) == 0 {
-		return diag.New("audit: the command has no place for the load of these scenarios", "{concurrency}, or {rate} and {law}")
-	}
-	fmt.Fprintln(a.Out, audit.Summary(results))
-	text, err := json.MarshalIndent(audit.New(recipe.Name, results), "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(dir, audit.FileName), append(text, '\n'), 0o644); err != nil {
-		return err
+	if stopped {
+		said := fmt.Sprintf("interrupted: %d of %s done", len(results), words.Count(len(scenarios), "scenario"))
+		if kept {
+			said += "; logs and reports are in " + p.Get("artifact-dir")
+		}
+		fmt.Fprintln(a.Err, "aiperf: "+said)
+		return exit(diag.Interrupted)
 	}
 	for _, res := range results {
 		if slices.ContainsFunc(res.Lines, func(l audit.Line) bool { return l.Off != "" }) {
@@ -108,6 +104,39 @@ func (a *app) audit(p *argv.Line) error {
 		}
 	}
 	return nil
+}
+
+// scenarios carries them out one by one, and prints the table of each. An error comes with the
+// results so far.
+func (a *app) scenarios(
+	p *argv.Line, recipe *audit.Recipe, list []audit.Scenario, dir string,
+) (done []*audit.Result, err error) {
+	exe, err := self()
+	if err != nil {
+		return nil, err
+	}
+	tokenizer := p.Get("tokenizer")
+	if tokenizer != "" {
+		if tokenizer, err = filepath.Abs(tokenizer); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range list {
+		s.Tokenizer = tokenizer
+		res, err := audit.Run(a.issue, exe, recipe, &s, filepath.Join(dir, s.Name))
+		if err != nil {
+			return done, err
+		}
+		if res == nil {
+			continue
+		}
+		done = append(done, res)
+		if err := res.WriteTable(a.Out); err != nil {
+			return done, err
+		}
+		fmt.Fprintln(a.Out)
+	}
+	return done, nil
 }
 
 // auditRecipe is what is audited: a recipe by its name, or the command after --.

@@ -3,6 +3,7 @@ package importer
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
@@ -40,7 +41,7 @@ func (r *Run) recompute() (checked int, bad []string, err error) {
 		for tag, v := range map[string]float64{
 			metrics.TimeToFirstToken: q.TTFT, metrics.RequestLatency: q.Latency, metrics.InterTokenLatency: q.ITL,
 		} {
-			if !math.IsNaN(v) {
+			if !math.IsNaN(v) && !slices.Contains(r.rebuilt, tag) {
 				values[tag] = append(values[tag], v)
 			}
 		}

@@ -34,8 +34,8 @@ func flat(out map[string]float64, at string, v any) {
 
 // Each figure of a file is imported as it stands there, under the place where it stands;
 // the ones that people ask for are there in our units, and come out of the single requests
-// again. All samples but two were written by the tools themselves: those of SGLang and of
-// endpoints have the form that their sources give, with values by hand.
+// again. All samples but that of endpoints were written by the tools themselves; it has the form
+// that their sources give, with values by hand.
 func TestEachFigureIsTheToolsOwn(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -48,7 +48,7 @@ func TestEachFigureIsTheToolsOwn(t *testing.T) {
 		atLeast    int                          // figures
 		ours       map[string]float64           // "tag.stat" → factor from the file's figure under from
 		from       map[string]string
-		ok         int64
+		ok, failed int64
 		recomputed int
 	}{
 		{
@@ -88,6 +88,15 @@ func TestEachFigureIsTheToolsOwn(t *testing.T) {
 			},
 		},
 		{
+			file: "sglang-0.5.23/sglang.jsonl", tool: "sglang", label: "concurrency_4", ok: 28, failed: 12, atLeast: 30, recomputed: 6,
+			from: map[string]string{
+				"time_to_first_token.p50": "median_ttft_ms", "time_to_first_token.p99": "p99_ttft_ms",
+				"inter_token_latency.avg": "mean_tpot_ms", "inter_chunk_latency.p90": "p90_itl_ms",
+				"request_latency.p95": "p95_e2e_latency_ms", "output_token_throughput.avg": "output_throughput",
+				"request_count.avg": "completed", "total_isl.avg": "total_input_tokens",
+			},
+		},
+		{
 			file: "genai-perf-0.0.16", of: "profile_export_genai_perf.json", tool: "genai-perf", label: "concurrency_2", ok: 10,
 			atLeast: 90,
 			from: map[string]string{
@@ -104,7 +113,7 @@ func TestEachFigureIsTheToolsOwn(t *testing.T) {
 			ours: map[string]float64{"time_to_first_token.p99": 1000},
 		},
 		{
-			file: "endpoints/result_summary.json", tool: "endpoints", version: "0.1", label: "concurrency_4", ok: 18, atLeast: 20,
+			file: "endpoints/result_summary.json", tool: "endpoints", version: "0.1", label: "concurrency_4", ok: 18, failed: 2, atLeast: 20,
 			from: map[string]string{
 				"time_to_first_token.p999": "ttft.percentiles.99.9", "request_throughput.avg": "qps",
 				"benchmark_duration.avg": "duration_ns",
@@ -119,7 +128,7 @@ func TestEachFigureIsTheToolsOwn(t *testing.T) {
 				t.Fatalf("tool %s, version %s, %d runs, notes %v", r.Tool, r.Version, len(r.Runs), r.Notes)
 			}
 			run := &r.Runs[0]
-			if run.Label != c.label || run.OK != c.ok || run.Err != "" {
+			if run.Label != c.label || run.OK != c.ok || run.Failed != c.failed || run.Err != "" {
 				t.Errorf("cell %s, %d requests, %s", run.Label, run.OK, run.Err)
 			}
 			b, err := os.ReadFile(filepath.Join("testdata", c.file, c.of))
