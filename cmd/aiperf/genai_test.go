@@ -44,7 +44,7 @@ func TestGenAIPerfCommands(t *testing.T) {
 			p := aiperf(t, dir, words...)
 			p.wants(0)
 			said = p.out.String()
-		case "converts":
+		case "converts", "lenient":
 			file := fmt.Sprintf("c%d.cue", i)
 			if !strings.HasSuffix(words[0], ".yaml") {
 				words = append([]string{"genai-perf"}, words...)
@@ -55,7 +55,11 @@ func TestGenAIPerfCommands(t *testing.T) {
 				t.Fatal(err)
 			}
 			said = string(b)
-			if p := aiperf(t, dir, "plan", file); p.code() != 0 {
+			plan := []string{"plan", file}
+			if columns[0] == "lenient" {
+				plan = append(plan, "--lenient")
+			}
+			if p := aiperf(t, dir, plan...); p.code() != 0 {
 				t.Errorf("line %d: %s\ncannot be planned: %s\n%s", i+1, columns[1], p.err.String(), b)
 			}
 		case "refused":

@@ -202,8 +202,8 @@ func total(tag string) func(*Totals) float64 {
 
 // catalogue is every metric there is, in the order of the tables. To add one, add its literal to its
 // family, in catalogue_….go, and its case to TestRecompute.
-var catalogue = complete(slices.Concat(requestMetrics, mediaMetrics, runMetrics, scheduleMetrics, usageMetrics,
-	wireMetrics, levelMetrics, adjustedMetrics))
+var catalogue = complete(slices.Concat(requestMetrics, fullMetrics, mediaMetrics, runMetrics, scheduleMetrics,
+	usageMetrics, wireMetrics, levelMetrics, adjustedMetrics))
 
 // Catalogue is every metric, in table order. The slice must not be changed.
 func Catalogue() []Metric { return catalogue }

@@ -62,7 +62,9 @@ var requestMetrics = []Metric{
 	},
 	{
 		Tag: "e2e_output_token_throughput", Header: "E2E Output Token Throughput", Unit: "tokens/sec/user",
-		Formula: "OSL / request_latency in seconds", Rests: WholeAnswer | TokenCounts, Group: Main, Order: 510,
+		Formula:   "OSL / request_latency in seconds",
+		Elsewhere: "e2e_normalized_interactivity_p90 of AIPerf after 0.13 is one over p90 of the latency per token: its p10, but for how percentiles are interpolated; _p75 its p25",
+		Rests:     WholeAnswer | TokenCounts, Group: Main, Order: 510,
 		Needs: Tokens, LargerIsBetter: true, Due: func(r *record.Record) float64 {
 			return per(1000*osl(r),
 				r.LatencyFromIntended())
@@ -104,6 +106,31 @@ var requestMetrics = []Metric{
 	{
 		Tag: OSLMismatchDiffPct, Header: "OSL Mismatch Diff %", Unit: "%", Formula: "100 · (OSL − asked) / asked, signed",
 		Rests: TokenCounts, Group: Hidden, Order: 630, Over: Signed, Needs: Tokens, Record: oslDiff,
+	},
+}
+
+// fullMetrics are those of decoding up to the end of the answer, not its last content: AIPerf has
+// them since schema 1.5, so files of 0.13 do not.
+var fullMetrics = []Metric{
+	{
+		Tag: "full_decode_duration", Header: "Full Decode Duration", Unit: "ms",
+		Formula: "end of the answer − first content", Rests: WholeAnswer, Group: Hidden, Order: 355,
+		AIPerf: Place{Unknown: true}, Needs: Streaming | Tokens, Record: (*record.Record).FullDecode,
+	},
+	{
+		Tag: "full_response_inter_token_latency", Header: "Full Response Inter Token Latency", Unit: "ms",
+		Formula:   "full_decode_duration / (OSL − 1); absent below two tokens",
+		Elsewhere: "TPOT in vLLM's benchmark, which ends with the answer, too",
+		Rests:     WholeAnswer | TokenCounts, Group: Hidden, Order: 405, AIPerf: Place{Unknown: true},
+		Needs: Streaming | Tokens, Record: (*record.Record).FullITL,
+	},
+	{
+		Tag:    "full_response_output_token_throughput_per_user",
+		Header: "Full Response Output Token Throughput Per User", Unit: "tokens/sec/user",
+		Formula: "1000 / full_response_inter_token_latency; absent when that is 0",
+		Rests:   WholeAnswer | TokenCounts, Group: Hidden, Order: 505, AIPerf: Place{Unknown: true},
+		Needs: Streaming | Tokens, LargerIsBetter: true,
+		Record: func(r *record.Record) float64 { return per(1000, r.FullITL()) },
 	},
 }
 

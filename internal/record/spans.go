@@ -30,6 +30,18 @@ func (r *Record) ITL() float64 {
 	return r.Decode() / float64(r.OSL-1)
 }
 
+// FullDecode is the end of the answer − first content, in ms: what comes after the last content,
+// such as a usage chunk, counts.
+func (r *Record) FullDecode() float64 { return r.ifStreamed(ms(r.FirstToken, r.End)) }
+
+// FullITL is FullDecode / (OSL − 1), in ms; absent below two tokens.
+func (r *Record) FullITL() float64 {
+	if r.OSL == None || r.OSL < 2 {
+		return math.NaN()
+	}
+	return r.FullDecode() / float64(r.OSL-1)
+}
+
 // TTFTFromIntended is TTFT as the schedule saw it, in ms: a client or a cap
 // that delays the sending cannot hide in it.
 func (r *Record) TTFTFromIntended() float64 { return r.ifStreamed(ms(r.Intended, r.FirstToken)) }

@@ -339,9 +339,9 @@ func (l *Line) largest(path string, n *source.Node) *source.Node {
 	return best
 }
 
-// syntheticDefaults gives made-up text a length, where requests hold text that has no lengths of its own.
+// syntheticDefaults gives made-up text a length, where requests hold text.
 func (l *Line) syntheticDefaults(ds *source.Node) {
-	if t := fields.EndpointNamed(suggest.Fold(l.Root.At("benchmark.endpoint.type").Text())); t != nil && (!t.Text || t.Ranks) {
+	if t := fields.EndpointNamed(suggest.Fold(l.Root.At("benchmark.endpoint.type").Text())); t != nil && !t.Text {
 		return
 	}
 	fillByFlags(ds, "prompts", map[string]any{})
