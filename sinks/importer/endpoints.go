@@ -27,9 +27,11 @@ func readEndpoints(path string, res *Result) error {
 		}
 	}
 	run.OK, run.Failed = whole(doc["n_samples_completed"]), whole(doc["n_samples_failed"])
-	if c := branch(doc, "run_config", "settings", "load_pattern", "target_concurrency"); c != nil {
-		run.load(c, nil, nil)
+	pattern := branch(doc, "run_config", "load_pattern")
+	if c, rate := branch(pattern, "target_concurrency"), branch(pattern, "target_qps"); c != nil || rate != nil {
+		run.load(c, rate, nil)
 	}
+	run.set("phases.0.requests", number64(doc["n_samples_issued"]))
 	run.failsWithout()
 	res.Runs = append(res.Runs, run)
 	return nil
