@@ -71,7 +71,7 @@ func (a *app) printSealed(dir, out string, made *bundle.Made, key *seal.PrivateK
 	p := made.Statement.Predicate
 	fmt.Fprintf(a.Out, "%s: %s of %s, sealed as %s (%s, %d bytes)\n", out, words.Count(len(p.Runs), "run"), dir, p.Verdict,
 		words.Count(len(made.Statement.Subject), "file"), made.Bytes)
-	signed := "unsigned: anybody could change it and state it anew (--key FILE signs)"
+	signed := "unsigned: anybody could change it and seal it again (--key FILE signs)"
 	if key != nil {
 		signed = "signed by the key " + key.ID()
 	}

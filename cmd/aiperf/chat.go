@@ -143,7 +143,7 @@ func (a *app) chooseModel(c *chat.Chat) error {
 		return err
 	}
 	if len(list) == 0 {
-		return &diag.Error{Code: diag.Failed, Message: "the server lists no model", Hint: "-m names one"}
+		return &diag.Error{Code: diag.Failed, Message: "the server does not list any model", Hint: "-m names one"}
 	}
 	c.Use(list[0])
 	others := ""

@@ -158,13 +158,13 @@ func (q *quickly) question() (err error) {
 		}
 	}
 	if q.ask.SLOs && q.ask.Where != nil {
-		return diag.New("--limit says limits that --goodput says, too", "keep one of them")
+		return diag.New("--limit and --goodput both set limits", "keep one of them")
 	}
 	q.typed = said("benchmark.endpoint.type") != ""
 	q.ask.Type = cmp.Or(said("benchmark.endpoint.type"), q.ask.Type)
 	spec, ok := endpoint.Lookup(q.ask.Type)
 	if ok && (!spec.TakesText || spec.Ready || spec.Needs != 0 || spec.Ranks) {
-		return diag.New("quick: makes texts, and "+q.ask.Type+" takes something else",
+		return diag.New("quick: sends texts, which "+q.ask.Type+" does not take",
 			"aiperf run, with search in the experiment")
 	}
 	if ok {
@@ -263,7 +263,7 @@ func (q *quickly) find(found []nearby.Server) error {
 		for _, p := range nearby.Places() {
 			ports = append(ports, strconv.Itoa(p.Port))
 		}
-		return diag.New("no inference server lists models on this machine (ports "+words.And(ports)+")",
+		return diag.New("found no inference server on this machine that lists its models (ports "+words.And(ports)+")",
 			"name one with -u URL, or try the built-in one: aiperf quick -u mock:")
 	}
 	s := found[0]
@@ -285,7 +285,7 @@ func (q *quickly) model(served []string) error {
 		return strings.ContainsAny(name, "${}") || words.Line(name) != name
 	})
 	if len(plain) == 0 {
-		return diag.New(q.ask.URL+" lists no model", "name one with -m")
+		return diag.New(q.ask.URL+" does not list any model", "name one with -m")
 	}
 	q.ask.Model = plain[0]
 	said := "asks for the model " + q.ask.Model

@@ -30,11 +30,11 @@ func TestQuickFindsAServer(t *testing.T) {
 		url, name, notes string
 		refused          string
 	}{
-		{nil, "", "", "", "", "no inference server lists models on this machine (ports 8000, "},
+		{nil, "", "", "", "", "found no inference server on this machine that lists its models (ports 8000, "},
 		{[]nearby.Server{ollama}, "", "http://localhost:11434", "llama", "found a server at http://localhost:11434, where Ollama usually listens", ""},
 		{[]nearby.Server{vllm, ollama}, "", "http://localhost:8000", "a", "the first of 2 that the server lists", ""},
 		{[]nearby.Server{vllm, ollama}, "mine", "http://localhost:8000", "mine", "another one: -u http://localhost:11434", ""},
-		{[]nearby.Server{{Place: vllm.Place, Models: vllm.Models[:2]}}, "", "", "", "", "http://localhost:8000 lists no model"},
+		{[]nearby.Server{{Place: vllm.Place, Models: vllm.Models[:2]}}, "", "", "", "", "http://localhost:8000 does not list any model"},
 	} {
 		var notes bytes.Buffer
 		q := &quickly{app: &app{stdio: stdio{Err: &notes}}}

@@ -104,7 +104,7 @@ var terms = []term{
 	{
 		"dominated",
 		[]string{"front", "pareto", "*"},
-		"A cell is dominated when another one is shown to be better in both throughput and latency. The others may form the Pareto front: * stands where that is shown, and the legend says of how many rows it is not known.", nil,
+		"A cell is dominated when another one is certainly better in both throughput and latency. Cells that no other one beats are the Pareto front, marked * where that is certain; the legend counts the rows for which it is not.", nil,
 	},
 	{
 		"doubtful",
@@ -120,7 +120,7 @@ var terms = []term{
 	{
 		"of the requests that succeeded",
 		[]string{"†", "without the requests that failed", "that succeeded", "that failed"},
-		"Marked †. A figure in which failed requests have no part: a server that answers all of them may be slower. It is shown, but not ranked or compared.", nil,
+		"Marked †. A figure that leaves failed requests out: a server that answers all of them may look slower. It is shown, but not ranked or compared.", nil,
 	},
 	{
 		"likely",
@@ -131,7 +131,7 @@ var terms = []term{
 	{
 		"known between two ends",
 		[]string{"≤"},
-		"Stands before a percentile of which only two ends are known, because tokens arrived together. The upper end is shown; the finding above the table names both.", nil,
+		"Stands before a percentile that is only known to lie within a range, because tokens arrived together. The upper end is shown; the finding above the table has both.", nil,
 	},
 	{"drift", nil, "A slow change of the server or the machine over the trials of an experiment.", nil},
 	{
@@ -151,7 +151,7 @@ var terms = []term{
 		[]string{"error-adjusted", "adjusted", "∞"},
 		"A latency of all requests in which one that failed never ended (∞), so that a server which answers quickly and often fails does not look fast. From schedule, a request that was cut off or never sent counts so, too.", nil,
 	},
-	{"flip", []string{"flips"}, "The step that brings one server from one state to another between runs, by an HTTP call or a command.", nil},
+	{"flip", []string{"flips"}, "The step between runs that switches a server from one state to another, by an HTTP call or a command.", nil},
 	{
 		"flow balance", nil, "In a steady stretch as many requests end as begin. Where they do not, a queue grows or shrinks, and the rate is not one that lasts.", nil,
 	},
@@ -190,7 +190,7 @@ var terms = []term{
 	{
 		"ignore_eos",
 		[]string{"min_tokens"},
-		"Fields of a request with which servers such as vLLM and SGLang make an answer as long as it was asked for, beyond the token that would end it.",
+		"Fields of a request that make servers such as vLLM and SGLang go on beyond the token that ends an answer, until it has the requested length.",
 		[]string{"extra-inputs"},
 	},
 	{
@@ -208,13 +208,13 @@ var terms = []term{
 	{
 		"invalid",
 		[]string{"!", "not usable", "left out"},
-		"A verdict on a run whose numbers are wrong through this program; as a mark (!), one number that may be wrong by more than 10 %. It is not usable: estimates, comparisons and gates leave it out, as if it had not been measured.",
+		"A verdict: this program may have made the numbers of a run wrong by more than 10 %. As a mark (!) it is about one number. Estimates, comparisons and gates leave such a number out, as if it had not been measured.",
 		[]string{"allow-invalid"},
 	},
 	{
 		"judged",
 		[]string{"not judged", "could not be judged"},
-		"Decided: of a gate, a limit or an answer, that it passed or did not. What cannot be judged has no usable figure, or is an answer that was cut off, empty or in no known form.",
+		"Decided: a gate, a limit or an answer passed or did not. It cannot be judged where no figure is usable, or where an answer was cut off, is empty or has an unknown form.",
 		[]string{"gate"},
 	},
 	{
@@ -250,7 +250,7 @@ var terms = []term{
 	{
 		"no value",
 		[]string{"–"},
-		"Stands for a missing figure: it was not measured, or too few requests succeeded.", nil,
+		"A missing figure: it was not measured, or too few requests succeeded.", nil,
 	},
 	{
 		"not worse",
@@ -282,7 +282,7 @@ var terms = []term{
 	{
 		"power",
 		[]string{"80 % power", "smallest change", "smallest change this test finds"},
-		"How often a comparison finds a change that is there. The smallest change that it finds is found four times in five; a smaller one is found by luck.",
+		"How often a comparison finds a real change. The smallest change this test finds is one that it finds four times in five; finding a smaller one takes luck.",
 		[]string{"num-profile-runs"},
 	},
 	{
@@ -299,7 +299,7 @@ var terms = []term{
 	{
 		"rules",
 		[]string{"rule", "met", "not met", "cannot be checked"},
-		"Rules of others that a result is held against, as data: how long and how often to measure, under which load, within which limits and with which audits (--rules mlperf-server:llama2-70b, or a file of your own). Each is met, not met, or cannot be checked here.",
+		"Rules of others that a result is checked against, as data: how long and how often to measure, under which load, within which limits and with which audits (--rules mlperf-server:llama2-70b, or a file of your own). Each is met, not met, or cannot be checked here.",
 		[]string{"rules"},
 	},
 	{
@@ -323,7 +323,7 @@ var terms = []term{
 	{
 		"slots",
 		[]string{"slot"},
-		"Places for requests: those of a load are its concurrency, and those of a server how many it works on at once. Who finds none waits.",
+		"Places for requests: a load has as many as its concurrency, a server as many as it works on at once. A request without one waits.",
 		[]string{"concurrency"},
 	},
 	{
@@ -349,7 +349,7 @@ var terms = []term{
 		nil,
 	},
 	{
-		"tie", nil, "No cell is shown to be better than the others in front: more trials may decide, or the difference is too small.",
+		"tie", nil, "Several cells are ahead, and none of them is certainly better than the others: more trials may decide, or the difference is too small.",
 		[]string{"num-profile-runs"},
 	},
 	{
@@ -368,7 +368,7 @@ var terms = []term{
 		"truncated", nil, "An answer that ended before its end: the server or the network closed the connection in the middle. The request counts as failed.", nil,
 	},
 	{
-		"turnaround", nil, "In a closed loop: the time from the end of an answer to the next request. Long ones make throughput lower than it would be.",
+		"turnaround", nil, "In a closed loop: the time from the end of an answer to the next request. When it is long, throughput reads lower than the server could give.",
 		[]string{"concurrency"},
 	},
 	{

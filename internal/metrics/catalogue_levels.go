@@ -52,7 +52,7 @@ var levelMetrics = []Metric{
 	},
 	{
 		Tag: "effective_latency", Header: "Effective Latency (CO-aware)", Unit: "ms",
-		Formula:   "end − intended, successes only: blind to no delay of ours",
+		Formula:   "end − intended, successes only; the client's own delays count, too",
 		Elsewhere: "latency corrected for coordinated omission in wrk2 and HdrHistogram", Group: Effective, Order: 3009,
 		AIPerf: Place{RunOnly: true}, Record: since(intended, end),
 	},

@@ -30,13 +30,13 @@ var usageMetrics = []Metric{
 	},
 	{
 		Tag: "usage_accepted_prediction_tokens", Header: "Usage Accepted Prediction Tokens", Unit: "tokens",
-		Formula: "usage.completion_tokens_details.accepted_prediction_tokens: of a predicted answer, those that the answer has",
+		Formula: "usage.completion_tokens_details.accepted_prediction_tokens: tokens of a predicted answer that are in the answer",
 		Group:   Usage, Order: 1130, LargerIsBetter: true, Int: true, Needs: Tokens,
 		Record: func(r *record.Record) float64 { return count(r.UsageAccepted) },
 	},
 	{
 		Tag: "usage_rejected_prediction_tokens", Header: "Usage Rejected Prediction Tokens", Unit: "tokens",
-		Formula: "usage.completion_tokens_details.rejected_prediction_tokens: of a predicted answer, those that the answer has not",
+		Formula: "usage.completion_tokens_details.rejected_prediction_tokens: tokens of a predicted answer that are not in the answer",
 		Group:   Usage, Order: 1140, Int: true, Needs: Tokens,
 		Record: func(r *record.Record) float64 { return count(r.UsageRejected) },
 	},

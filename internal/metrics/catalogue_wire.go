@@ -6,7 +6,7 @@ import "aiperf.dev/aiperf/internal/record"
 var wireMetrics = []Metric{
 	{
 		Tag: "http_req_blocked", Header: "HTTP Blocked", Unit: "ms",
-		Formula:   "waiting for a free connection: there always is one, what a request waits for before it is admission_wait",
+		Formula:   "waiting for a free connection: always 0, as one is opened where none is free; waiting for a slot is admission_wait",
 		Elsewhere: "http_req_blocked in k6", Group: HTTP, Order: 2000, Record: neverBlocked,
 	},
 	{

@@ -31,7 +31,7 @@ var harms = []Check{
 		Try:  "a quieter machine, fewer requests per second, or fewer streams",
 		Kind: Harm, Unit: "ratio", Of: openLoops, Touches: slices.Concat(fromIntended, good, rates),
 		Reads: "sent, intended and admitted stamps",
-		Doc:   "open loop and replay: what late sending adds to a percentile of the latencies from intended, as a share of it, and to the time of sending, by which rates are too low",
+		Doc:   "open loop and replay: by how much late sending makes a percentile of the latencies from schedule too high, and rates too low, as a share",
 		Read:  perPhases(dispatchLateness),
 	},
 	{
@@ -67,7 +67,7 @@ var harms = []Check{
 	},
 	{
 		ID: "coalesced", Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms; gaps are marked above a share of 0.05",
-		Try:  "a quieter machine; nothing, if the server sends several tokens at once",
+		Try:  "a quieter machine; where the server sends several tokens at once, nothing helps",
 		Kind: Harm, Unit: "ratio", Of: streams, Reads: "both ends of the stamps of shared reads",
 		Doc:  "tokens arrived together: width of the range in which a percentile of the ITL lies, as a share of it; else the share of chunks that arrived together, which marks the times between chunks",
 		Read: perPhases(coalesced),

@@ -10,7 +10,7 @@ var precisions = []Check{
 		Read: perPhase(tailSamples),
 	},
 	{
-		ID: "settling", Limits: "none: it is described", Try: "several trials show whether this is usual",
+		ID: "settling", Limits: "none: it is described", Try: "several trials: they show whether this is usual",
 		Kind: Precision, Unit: "ratio", Of: nothing, Reads: "latencies in order of intended time",
 		Doc:  "change of the median latency from the first half of a run to the second, and the part that MSER-5 would leave out; described, not judged",
 		Read: perPhase(settling),

@@ -86,7 +86,7 @@ func settling(p *PhaseEvidence) (Reading, bool) {
 	}
 	return Reading{
 		Value: math.Expm1(h), Warn: never, Fail: never, Detail: said,
-		Try: "several trials show whether this is usual",
+		Try: "several trials: they show whether this is usual",
 	}, true
 }
 

@@ -104,7 +104,7 @@ func coalesced(p *PhaseEvidence) []Reading {
 	if p.Chunks == 0 {
 		return nil
 	}
-	const try = "a quieter machine; nothing, if the server sends several tokens at once"
+	const try = "a quieter machine; where the server sends several tokens at once, nothing helps"
 	share := float64(p.Coalesced) / float64(p.Chunks)
 	out := []Reading{{
 		Value: share, Warn: mostShared, Fail: never, Mild: true,

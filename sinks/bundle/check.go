@@ -100,11 +100,11 @@ func (o *Opened) Signature(key *seal.PublicKey) Finding {
 	case key != nil && o.Signed():
 		f.State, f.Said = Wrong, fmt.Sprintf("not by the key %s; it says to be by %s", key.ID(), o.Signatures[0].KeyID)
 	case key != nil:
-		f.State, f.Said = Wrong, "there is none, and one by "+key.ID()+" was asked for"
+		f.State, f.Said = Wrong, "missing, although --key asks for one by "+key.ID()+""
 	case o.Signed():
 		f.Said = "says to be by " + o.Signatures[0].KeyID + "; not checked without the public key (--key)"
 	default:
-		f.Said = "there is none: anybody may have changed this bundle and stated it anew"
+		f.Said = "this bundle is not signed, so anybody could have changed it and sealed it again"
 	}
 	return f
 }
