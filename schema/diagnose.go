@@ -115,7 +115,13 @@ func (d *diagnosis) wrongKind(def cue.Value, n *source.Node, path string) {
 		return
 	}
 	got := n.KindName()
-	if n.Kind == source.Scalar && n.CueKind() != cue.BoolKind {
+	bare, unit := withUnit(n.Text())
+	if !numbersOnly(def) {
+		unit = ""
+	}
+	if unit != "" { // which no secret looks like
+		got = strconv.Quote(n.Text())
+	} else if n.Kind == source.Scalar && n.CueKind() != cue.BoolKind {
 		got = strings.TrimPrefix(got, "a ") + " " + d.show(n, path)
 	} else if n.Kind == source.Scalar {
 		got = d.show(n, path)
@@ -125,7 +131,47 @@ func (d *diagnosis) wrongKind(def cue.Value, n *source.Node, path string) {
 		strings.HasPrefix(n.Origin.Path, "sweep.dimensions.") {
 		hint = "write kind: int for a range of whole numbers"
 	}
+	switch {
+	case unit == "":
+	case strings.HasPrefix(path, "benchmark.slos."):
+		hint = "write " + inMilliseconds(bare, unit)
+	default:
+		hint = "write " + bare + ", without a unit"
+	}
 	d.add(n, path, "expected "+kinds(def)+", got "+got, hint).Kind = true
+}
+
+// measured is a number with a unit behind it.
+var measured = regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*(µs|us|ms|s|sec|seconds?|tok/s|tokens/s|req/s|tokens|%)\s*$`)
+
+// withUnit takes a text such as 200ms apart; the unit is "" where it is none.
+func withUnit(text string) (bare, unit string) {
+	if m := measured.FindStringSubmatch(text); m != nil {
+		return m[1], m[2]
+	}
+	return "", ""
+}
+
+// inMilliseconds is a limit on a time as a number alone, and what the number means.
+func inMilliseconds(bare, unit string) string {
+	v, err := strconv.ParseFloat(bare, 64)
+	switch {
+	case err != nil:
+		return bare
+	case strings.HasPrefix(unit, "s"):
+		v *= 1000
+	case strings.HasSuffix(unit, "µs"), unit == "us":
+		v /= 1000
+	case unit != "ms":
+		return bare + ", without a unit"
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64) + ": limits on times are in milliseconds"
+}
+
+// numbersOnly tells whether a definition takes numbers, and no text.
+func numbersOnly(def cue.Value) bool {
+	all := kinds(def)
+	return strings.Contains(all, "number") && !strings.Contains(all, "text")
 }
 
 // takesWhole tells whether whole numbers are all the numbers that a definition takes.
@@ -179,7 +225,8 @@ func (d *diagnosis) show(n *source.Node, path string) string {
 	if d.index.At(path).Has(fields.IsSecret) {
 		return "(secret)"
 	}
-	if s, ok := n.Value.(string); ok {
+	if s, ok := n.Value.(string); ok && !strings.HasPrefix(path, "benchmark.slos.") { // names of metrics have "token" in them
+
 		parent, last := source.Cut(path)
 		if shown := fields.Masked(last, s, d.index.At(parent), d.index.At(path), nil); shown == secret.Mask {
 			return "(secret)"

@@ -11,7 +11,7 @@ func guarded(above, body string) string {
 		"\nschema.#Experiment & {\n\tbenchmark: {\n\t\tmodel: \"demo\"\n\t\tdataset: entries: 2\n\t\t" + body + "\n\t}\n}\n"
 }
 
-// Issue 20: a value behind a guard or a comprehension has the place where it stands
+// A value behind a guard or a comprehension has the place where it stands
 // in there, and a guard that is false leaves what stands around it.
 func TestMistakesBehindGuards(t *testing.T) {
 	t.Parallel()

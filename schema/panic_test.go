@@ -11,7 +11,7 @@ import (
 	"aiperf.dev/aiperf/schema"
 )
 
-// Issue 20: a panic while an experiment is evaluated is one mistake, with the file
+// A panic while an experiment is evaluated is one mistake, with the file
 // and a hint.
 func TestPanicIsOneMistake(t *testing.T) {
 	t.Parallel()
@@ -31,7 +31,7 @@ func TestPanicIsOneMistake(t *testing.T) {
 	}
 }
 
-// Issue 20: a panic may quote any value that was being read; it is told in one line,
+// A panic may quote any value that was being read; it is told in one line,
 // without what looks like a credential and without the words of the environment.
 func TestPanicIsMasked(t *testing.T) {
 	t.Parallel()

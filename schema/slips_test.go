@@ -1,8 +1,11 @@
 package schema
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
-// Issue 20: small mistakes, each with its place and what to do about it.
+// Small mistakes, each with its place and what to do about it.
 func TestSlips(t *testing.T) {
 	t.Parallel()
 	const body = "benchmark: {model: demo, endpoint: {url: 'mock:'}, dataset: {isl: 8, entries: 2}, profiling: {requests: 2}}\n"
@@ -16,6 +19,9 @@ func TestSlips(t *testing.T) {
 		{"e.yaml", "benchmark:\n  model: \"a\x01b\"\n", `e.yaml:2:12: the control character U+0001 | take it out, or write it as \x.. in double quotes`},
 		{"e.cue", "package e\n\nschema.#Experiment & {benchmark: model: \"demo\"}\n", `e.cue:3:1: reference "schema" not found | it is a package: write import "aiperf.dev/schema" below the package line`},
 		{"e.cue", "package e\nimport \"aiperf.dev/schema\"\nschema.#Experiment & {\n\tbenchmark: {model: \"demo\"\n}\n", "e.cue:5:3: expected '}', found 'EOF' | look at this place and the line above: braces, brackets, quotes, colons; cue fmt points at it, too"},
+		{"e.yaml", strings.Replace(body, "profiling:", "slos: {time_to_first_token: 0.3s, output_token_count: 20 tokens}, profiling:", 1), `e.yaml:1:111: benchmark.slos.time_to_first_token: expected a number, got "0.3s" | write 300: limits on times are in milliseconds
+e.yaml:1:137: benchmark.slos.output_token_count: expected a number, got "20 tokens" | write 20, without a unit`},
+		{"e.yaml", "random_seed: 5s\n" + body, `e.yaml:1:14: random_seed: expected a whole number, got "5s" | write 5, without a unit`},
 	} {
 		if got := said(t, c.name, c.text); got != c.want {
 			t.Errorf("%s\n  refused with\n%s\n  want\n%s", c.text, got, c.want)
