@@ -56,6 +56,10 @@ func (r *Report) headOfOne(s *sheet) {
 		}
 		said, try = "the figures below are of all its loads together", ""
 	}
+	met := r.metLimits()
+	if met != "" && r.Verdict == validity.Valid { // what was asked is the answer
+		s.wrapped("", met)
+	}
 	switch {
 	case r.Verdict == validity.Valid && try == "":
 		s.wrapped("", "VALID: "+said)
@@ -67,6 +71,9 @@ func (r *Report) headOfOne(s *sheet) {
 		s.wrapped("  ", "try "+try)
 	default:
 		r.doubtsOfOne(s, said, try)
+		if s.part(missed); met != "" {
+			s.wrapped("", met)
+		}
 		return
 	}
 	r.doubts(s)
@@ -568,31 +575,53 @@ func (r *Report) withoutQuestions() string {
 	return "; without the questions " + strings.Join(lengths, ", ")
 }
 
-// good is how the requests met the limits: of all that were attempted in the whole run,
-// as the counts of those that did not.
-func (r *Report) good(s *sheet) {
-	share, ok := r.Full.Get(metrics.GoodRequestFraction)
+// goodRequests is the share of requests within the limits, and in words how many these are of all that
+// were attempted in the whole run: a range where some were cut off before it was known. False where
+// there are no limits.
+func (r *Report) goodRequests() (share metrics.Stat, met string, ok bool) {
+	share, ok = r.Full.Get(metrics.GoodRequestFraction)
 	if !ok || math.IsNaN(share.Avg) {
-		return
+		return share, "", false
 	}
 	all := r.Requests.In(record.Attempted)
-	rate, _ := r.headline(metrics.Goodput) // of the time that the other rates are of
 	count := func(share float64) string { return words.Whole(int64(math.Round(share * float64(all)))) }
-	most := share.Avg + share.Open // that of requests which were cut off before it was known
-	met, part, speed := count(share.Avg), words.Percent(share.Avg), words.Number(rate.Avg)
-	if share.Open > 0 {
-		met, part, speed = met+" to "+count(most), part+" to "+words.Percent(most),
-			speed+" to "+words.Number(rate.Avg+rate.Open)
+	part := words.Percent(share.Avg)
+	met = count(share.Avg)
+	if most := share.Avg + share.Open; share.Open > 0 {
+		met, part = met+" to "+count(most), part+" to "+words.Percent(most)
 	}
-	text := fmt.Sprintf("%s of %s (%s)%s met ", met, words.Count(all, "request"), part,
-		strings.TrimSpace(r.doubtfulMean(metrics.GoodRequestFraction)))
+	return share, fmt.Sprintf("%s of %s (%s)%s", met, words.Count(all, "request"), part,
+		strings.TrimSpace(r.doubtfulMean(metrics.GoodRequestFraction))), true
+}
+
+// metLimits says how many requests met the limits; "" where there are none.
+func (r *Report) metLimits() string {
+	_, met, ok := r.goodRequests()
+	if !ok {
+		return ""
+	}
 	limits := "the limits"
 	if c := r.Plan.Cells; len(c) > 0 && c[0].Resolved != nil {
 		limits = r.limits(c[0])
 	}
-	text += limits + ", " + speed + " req/s" + r.goodSpan()
+	return met + " met " + limits
+}
+
+// good is the line of the requests that met the limits: their rate, and of all that were attempted in
+// the whole run how many did not, and why.
+func (r *Report) good(s *sheet) {
+	share, _, ok := r.goodRequests()
+	if !ok {
+		return
+	}
+	rate, _ := r.headline(metrics.Goodput) // of the time that the other rates are of
+	text := words.Number(rate.Avg)
+	if share.Open > 0 {
+		text += " to " + words.Number(rate.Avg+rate.Open)
+	}
+	text += " req/s" + r.goodSpan()
 	if sent, ok := r.Full.Get(metrics.GoodRequestFractionFromSent); ok && sent.Avg != share.Avg {
-		text += "; " + words.Percent(sent.Avg) + " if timed from sending"
+		text += "; " + words.Percent(sent.Avg) + " met the limits if timed from sending"
 	}
 	for _, tag := range slices.Sorted(maps.Keys(r.Missed)) {
 		text += fmt.Sprintf("; %s missed %s", words.Whole(r.Missed[tag]), metrics.Series(tag, ""))
