@@ -368,7 +368,8 @@ func TestAScreenOfOneRunIsShort(t *testing.T) {
 				}
 			}
 		}
-		head := strings.TrimPrefix(oneSpace(strings.Join(lines, " ")), oneSpace(r.metLimits())) // what was asked stands first
+		// what was asked stands first
+		head := strings.TrimPrefix(oneSpace(strings.Join(lines, " ")), oneSpace(r.metLimits()))
 		if r.Stopped != "" {
 			head = first
 		}
