@@ -26,7 +26,7 @@ func (r *Rule) repeated(c *Cell, cells []Cell) found {
 	}
 	if len(one) == 0 || len(others) == 0 {
 		return unknown("no closed loop sends one prompt again and again beside one that sends different ones",
-			"a sweep over --num-dataset-entries 1,1000 with --concurrency")
+			"an axis datasets.main.entries of 1 and 1000, with --concurrency")
 	}
 	worst := unknown("", "")
 	for _, a := range one {

@@ -33,13 +33,23 @@ func (r *Report) rules(s *sheet) {
 	}
 }
 
-// rulesSentences say how the result stands to each set of rules.
+// rulesSentences say how the result stands to each set of rules, and which it does not meet.
 func (r *Report) rulesSentences() (out []string) {
 	if r.Rules == nil {
 		return nil
 	}
 	for _, j := range r.Rules.Sets {
 		out = append(out, "rules: "+j.Said)
+		for k := range j.Rules {
+			o := &j.Rules[k]
+			_, text := o.Line()
+			switch o.State {
+			case rules.NotMet:
+				out = append(out, o.Rule+" is not met: "+text)
+			case rules.NotChecked:
+				out = append(out, o.Rule+": "+text)
+			}
+		}
 	}
 	return out
 }
