@@ -69,17 +69,17 @@ func TestUncertainInASentence(t *testing.T) {
 		{
 			[]decide.Row{sure("isl 64"), few("isl 64", decide.Better, -.2), few("isl 256", decide.Better, -.1)},
 			"after| is faster than before in 1 of 2 workloads (BETTER)",
-			"TTFT p50 −20.0 % [−21.0, −19.0] · TTFT p90 (uncertain) −10 to −20 %",
+			"TTFT p50 −20.0 % [−21.0, −19.0] · TTFT p90 (of few requests) −10 to −20 %",
 		},
 		{
 			[]decide.Row{few("isl 64", decide.Better, -.2), few("isl 256", decide.Better, -.1)},
-			"after| is faster than before in 2 of 2 workloads in TTFT p90 (uncertain) (BETTER)",
-			"TTFT p90 (uncertain) −10 to −20 %",
+			"after| is faster than before in 2 of 2 workloads in TTFT p90 (of few requests) (BETTER)",
+			"TTFT p90 (of few requests) −10 to −20 %",
 		},
 		{
 			[]decide.Row{few("isl 64", decide.Worse, .2)},
-			"after| is slower than before: TTFT p90 (uncertain) +20.0 % [+19.0, +21.0] (WORSE)",
-			"TTFT p90 (uncertain) +20.0 % [+19.0, +21.0]",
+			"after| is slower than before: TTFT p90 (of few requests) +20.0 % [+19.0, +21.0] (WORSE)",
+			"TTFT p90 (of few requests) +20.0 % [+19.0, +21.0]",
 		},
 	} {
 		c.Rows = x.rows
@@ -435,7 +435,7 @@ func TestHeadlineHasTheSize(t *testing.T) {
 	}{
 		{rows[:1], "after| is slower than before: out tok/s −9.0 % [−10.0, −8.0] (WORSE)"},
 		{rows, "after| is slower than before: TTFT p50 +15.0 % [+14.0, +16.0] (WORSE)"},
-		{rows[2:], "after| is slower than before: TTFT p90 (uncertain) +40.0 % [+39.0, +41.0] (WORSE)"},
+		{rows[2:], "after| is slower than before: TTFT p90 (of few requests) +40.0 % [+39.0, +41.0] (WORSE)"},
 	} {
 		c.Rows = x.rows
 		if got := c.Headline(); got != x.want {
@@ -587,17 +587,19 @@ func TestFailuresAreOfASide(t *testing.T) {
 	t.Parallel()
 	c := compared()
 	for _, x := range []struct {
-		failed [2]decide.Failures
-		want   string
+		failed    [2]decide.Failures
+		want, try string
 	}{
-		{[2]decide.Failures{{Of: 480}, {Of: 480}}, ""},
+		{[2]decide.Failures{{Of: 480}, {Of: 480}}, "", ""},
 		{
 			[2]decide.Failures{{Of: 480}, {Requests: 20, Of: 1480, With: "http_500: overloaded"}},
 			"20 of 1,480 requests of after| failed (http_500: overloaded), none of before",
+			"--set verdict.errors.warn=0.05",
 		},
 		{
 			[2]decide.Failures{{Requests: 3, Of: 100}, {Requests: 4, Of: 400, With: "timeout"}},
 			"3 of 100 requests of before failed, 4 of 400 of after| (timeout)",
+			"--set verdict.errors.warn=0.1",
 		},
 	} {
 		c.Failed = x.failed
@@ -612,6 +614,14 @@ func TestFailuresAreOfASide(t *testing.T) {
 			var b strings.Builder
 			if err := c.WriteConsole(&b, how); err != nil || !strings.Contains(oneSpace(b.String()), x.want) {
 				t.Errorf("%v, no %q in\n%s", err, x.want, &b)
+			}
+			if x.want == "" {
+				continue
+			}
+			for _, said := range []string{"cannot be compared, because requests failed", x.try} {
+				if strings.Count(oneSpace(b.String()), said) != 1 {
+					t.Errorf("not once %q in\n%s", said, &b)
+				}
 			}
 		}
 	}

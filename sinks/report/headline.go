@@ -156,8 +156,11 @@ func (c Comparison) reasons() string {
 	case len(checks) == 1:
 		why = append(why, "in doubt (check "+checks[0]+")")
 	}
-	if len(why) == 0 {
+	switch {
+	case len(why) == 0:
 		return ""
+	case why[0] == requestsFailed && len(why) == 1:
+		return ", because " + requestsFailed
 	}
 	return ": " + some(why, 2)
 }
@@ -258,7 +261,7 @@ func (c Comparison) metrics(carries func(decide.Row) bool) string {
 // make it uncertain.
 func saidName(rows []decide.Row) string {
 	if slices.ContainsFunc(rows, decide.Row.Few) {
-		return shortName(rows[0]) + " (uncertain)"
+		return shortName(rows[0]) + " (of few requests)"
 	}
 	return shortName(rows[0])
 }

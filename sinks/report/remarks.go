@@ -135,6 +135,19 @@ func toTry(r decide.Row) string {
 	return try
 }
 
+// allTheSame says what makes the figures of the requests that succeeded comparable: both sides
+// measured again with a limit that their failures are within. Runs vary, so it is above twice
+// their share.
+func (c Comparison) allTheSame() string {
+	share := 2 * max(shareOf(c.Failed[0]), shareOf(c.Failed[1]))
+	for _, limit := range []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5} {
+		if limit > share {
+			return fmt.Sprintf("; to compare those that succeeded, measure both with --set verdict.errors.warn=%g", limit)
+		}
+	}
+	return ""
+}
+
 // remarks say what is not shown, how small a change the test finds, and what would
 // decide what is open. shown are the rows of the table, hidden those that are left out, and
 // more is where they are.
@@ -169,6 +182,9 @@ func (c Comparison) remarks(shown, hidden []decide.Row, more string, short bool)
 		}
 		if try := toTry(rows[0]); try != "" {
 			text += "; try " + try
+		}
+		if rows[0].Check == validity.Errors {
+			text += c.allTheSame()
 		}
 		notes = append(notes, text)
 	}
