@@ -115,20 +115,20 @@ var fullMetrics = []Metric{
 	{
 		Tag: "full_decode_duration", Header: "Full Decode Duration", Unit: "ms",
 		Formula: "end of the answer − first content", Rests: WholeAnswer, Group: Hidden, Order: 355,
-		AIPerf: Place{Unknown: true}, Needs: Streaming | Tokens, Record: (*record.Record).FullDecode,
+		AIPerf: Place{Ours: true, RunOnly: true}, Needs: Streaming | Tokens, Record: (*record.Record).FullDecode,
 	},
 	{
 		Tag: "full_response_inter_token_latency", Header: "Full Response Inter Token Latency", Unit: "ms",
 		Formula:   "full_decode_duration / (OSL − 1); absent below two tokens",
 		Elsewhere: "TPOT in vLLM's benchmark, which ends with the answer, too",
-		Rests:     WholeAnswer | TokenCounts, Group: Hidden, Order: 405, AIPerf: Place{Unknown: true},
+		Rests:     WholeAnswer | TokenCounts, Group: Hidden, Order: 405, AIPerf: Place{Ours: true, RunOnly: true},
 		Needs: Streaming | Tokens, Record: (*record.Record).FullITL,
 	},
 	{
 		Tag:    "full_response_output_token_throughput_per_user",
 		Header: "Full Response Output Token Throughput Per User", Unit: "tokens/sec/user",
 		Formula: "1000 / full_response_inter_token_latency; absent when that is 0",
-		Rests:   WholeAnswer | TokenCounts, Group: Hidden, Order: 505, AIPerf: Place{Unknown: true},
+		Rests:   WholeAnswer | TokenCounts, Group: Hidden, Order: 505, AIPerf: Place{Ours: true, RunOnly: true},
 		Needs: Streaming | Tokens, LargerIsBetter: true,
 		Record: func(r *record.Record) float64 { return per(1000, r.FullITL()) },
 	},
