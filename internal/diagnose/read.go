@@ -45,6 +45,12 @@ func Dir(dir string) (*Report, error) {
 			hint = "it is made from Parquet tables: aiperf export " + dir +
 				" writes them; a run that has not ended has none yet"
 		}
+		if _, unfinished := resultdir.ReadManifest(dir); unfinished != nil && errors.Is(err, fs.ErrNotExist) {
+			return nil, &diag.Error{
+				Place: dir, Message: "not finished: its tables are not written yet", Cause: err,
+				Hint: "aiperf watch " + dir + " shows a run in progress; aiperf run … --resume finishes one that was interrupted",
+			}
+		}
 		return nil, &diag.Error{Place: dir, Message: err.Error(), Hint: hint, Cause: err}
 	}
 	r := Of(cells, e)
