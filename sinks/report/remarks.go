@@ -141,7 +141,7 @@ func toTry(r decide.Row) string {
 func (c Comparison) allTheSame() string {
 	share := 2 * max(shareOf(c.Failed[0]), shareOf(c.Failed[1]))
 	for _, limit := range []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5} {
-		if limit > share {
+		if share > 0 && limit > share {
 			return fmt.Sprintf("; to compare those that succeeded, measure both with --set verdict.errors.warn=%g", limit)
 		}
 	}
