@@ -417,7 +417,7 @@ func (q *quickly) look(name string, text []byte, says ...string) (*runner.Result
 	if err != nil {
 		return nil, err
 	}
-	opt.Dir, opt.Latest, opt.Page = filepath.Join(q.dir, name), "", false
+	opt.Dir, opt.Latest, opt.Page, opt.CommandLine = filepath.Join(q.dir, name), "", false, quickTyped()
 	opt.Say = func(line string) { q.note(line) }
 	for _, line := range says {
 		q.note(line)
@@ -533,8 +533,12 @@ func (q *quickly) kept(name, what string, text []byte) (*prepared, error) {
 		return nil, err
 	}
 	k.opt, err = q.options("run", k.file, k.doc, k.plan, &plain)
+	k.opt.CommandLine = quickTyped()
 	return k, err
 }
+
+// quickTyped is the command as it was typed, for what is kept with its results.
+func quickTyped() string { return argv.Masked("quick", os.Args, schema.Options()) }
 
 // answer prints what was found.
 func (q *quickly) answer(res *runner.Result, idle quick.Look, file string, asJSON bool) error {

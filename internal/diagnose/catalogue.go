@@ -38,6 +38,10 @@ func Facts() []Fact {
 			(*facts).clientLimits,
 		},
 		{
+			"client_slight", "", "client_limits, and no run is INVALID for it: less than a tenth of the load is missing", "",
+			(*facts).clientSlight,
+		},
+		{
 			"foreign", "share", "requests that the server finished beyond this run's own / own", needsPage,
 			(*facts).foreign,
 		},
@@ -74,6 +78,10 @@ func Facts() []Fact {
 			func(f *facts) float64 {
 				return f.mean(func(t *trial) float64 { return t.gauge("running", "p50") / t.gauge("running", "max") })
 			},
+		},
+		{
+			"running_cap", "requests", "running_most where running_flat is near 1, or where requests wait at two neighbouring loads and as many ran at once, at most, at both",
+			needsLooks, (*facts).runningCap,
 		},
 		{
 			"kv_median", "share", "of the KV cache in use, half of the time at least", needsKV,

@@ -110,20 +110,24 @@ func Of(cells []Cell, e *Evidence) *Report {
 	return r
 }
 
-// judge finds the first rule that holds. Those behind it that hold as well are named
-// beside it, unless they say the same or contradict it.
+// judge finds the first rule that holds and does not yield to a limit behind it. The others that
+// hold as well are named beside it, unless they say the same or contradict it.
 func judge(f *facts) Result {
 	out := Result{Index: f.cell.Index, Label: f.cell.Label, Also: []string{}, cell: f, Failures: f.checks["errors"]}
+	var holding []*Rule
 	for i := range f.book.rules {
-		r := &f.book.rules[i]
-		if !r.holds(f) {
-			continue
+		if r := &f.book.rules[i]; r.holds(f) {
+			holding = append(holding, r)
 		}
-		if out.rule == nil {
-			out.rule = r
-			continue
+	}
+	out.rule = holding[0] // the last rule always holds
+	if out.rule.yields(f) {
+		if i := slices.IndexFunc(holding, func(r *Rule) bool { return r.limited && !r.checked && !r.beside }); i > 0 {
+			out.rule = holding[i]
 		}
-		if r.beside && !slices.Contains(out.rule.covers, r.Name) {
+	}
+	for _, r := range holding {
+		if r != out.rule && r.beside && !slices.Contains(out.rule.covers, r.Name) {
 			out.Also = append(out.Also, r.say(f))
 		}
 	}

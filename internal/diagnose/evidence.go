@@ -16,6 +16,7 @@ import (
 type Evidence struct {
 	runs   map[sinks.Place]*run
 	checks map[int]map[string]string // by cell, then check: what a check that tripped says
+	wrong  map[int]bool              // cells of which one of clientChecks makes a run INVALID
 	plan   map[string]string         // the same of checks over the plan
 	all    map[string]bool           // checks that were made at all
 }
@@ -103,6 +104,7 @@ func (e *Evidence) Metric(row *sinks.MetricRow) {
 func (e *Evidence) Check(row *sinks.CheckRow) {
 	if e.all == nil {
 		e.all, e.plan, e.checks = map[string]bool{}, map[string]string{}, map[int]map[string]string{}
+		e.wrong = map[int]bool{}
 	}
 	e.all[row.Check] = true
 	if validity.OfSeverity(row.Severity) < validity.Degraded {
@@ -111,6 +113,9 @@ func (e *Evidence) Check(row *sinks.CheckRow) {
 	if row.Place.Cell == sinks.All {
 		e.plan[row.Check] = row.Detail
 		return
+	}
+	if slices.Contains(clientChecks, row.Check) && validity.OfSeverity(row.Severity) == validity.Invalid {
+		e.wrong[row.Place.Cell] = true
 	}
 	if e.checks[row.Place.Cell] == nil {
 		e.checks[row.Place.Cell] = map[string]string{}

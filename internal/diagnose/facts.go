@@ -23,6 +23,7 @@ type facts struct {
 	lengths               []*facts          // cells that differ in ISL alone, the shortest first, with this one
 	checks                map[string]string // that tripped in this cell, or over the plan, with what they say
 	made                  map[string]bool   // checks that were made
+	wrong                 bool              // one of clientChecks makes a run INVALID
 }
 
 // least is how many requests a mean of the server's and one of the client's must be of,
@@ -68,7 +69,10 @@ func factsOf(cells []Cell, e *Evidence) []*facts {
 	all := make([]*facts, len(cells))
 	groups, lengths := map[string][]*facts{}, map[string][]*facts{}
 	for i, c := range cells {
-		all[i] = &facts{book: book, cell: c, values: map[string]float64{}, checks: map[string]string{}, made: e.all}
+		all[i] = &facts{
+			book: book, cell: c, values: map[string]float64{}, checks: map[string]string{}, made: e.all,
+			wrong: e.wrong[c.Index],
+		}
 		for check, says := range e.plan {
 			all[i].checks[check] = says
 		}
@@ -155,6 +159,15 @@ var clientChecks = []string{"offered_rate", "concurrency_held", "turnaround", "d
 
 func (f *facts) clientLimits() float64 { return f.tripped(clientChecks...) }
 
+// clientSlight is 1 where these checks leave every run usable: what is missing of the load is below a tenth.
+func (f *facts) clientSlight() float64 {
+	if v := f.clientLimits(); v == 1 && f.wrong {
+		return 0
+	} else {
+		return v
+	}
+}
+
 // foreign is above 0 only for what the edges of the window cannot explain: a page is read
 // some time before the window begins, and after it ends.
 func (f *facts) foreign() float64 {
@@ -179,6 +192,37 @@ func (f *facts) queueShare() float64 {
 		}
 		return waiting / (waiting + running)
 	})
+}
+
+// runningCap also knows short runs, in which the gauges were read a few times each: what was seen at
+// their edges is less than what ran in them, so that two loads reach the same most only at a cap.
+func (f *facts) runningCap() float64 {
+	if f.get("running_flat") >= flat {
+		return f.get("running_most")
+	}
+	most, looked := f.mostSeen()
+	for _, other := range []*facts{f.lower, f.higher} {
+		if other == nil || !(f.get("queue_share") >= queueLimit && other.get("queue_share") >= queueLimit) {
+			continue
+		}
+		sent := min(f.cell.Load, other.cell.Load) // at once; an open loop's is a rate
+		m, n := other.mostSeen()
+		if m == most && m > 0 && looked+n >= leastLooks && (m < sent || f.cell.Rate > 0) {
+			return most
+		}
+	}
+	return math.NaN()
+}
+
+// mostSeen is the most that ran at once in any trial, and how often that was looked at in all of them.
+func (f *facts) mostSeen() (most, looked float64) {
+	for i := range f.trials {
+		if v := f.trials[i].says("running", "max"); v > most {
+			most = v
+		}
+		looked += zero(value(f.trials[i].server, looks))
+	}
+	return most, looked
 }
 
 func (f *facts) preempted() float64 {

@@ -16,6 +16,9 @@ func (r *Report) commands(dir, measured string) {
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		flag, value := c.cell.again(c.Next)
+		if strings.HasPrefix(measured, "aiperf quick") { // chooses loads and times by itself
+			flag = ""
+		}
 		switch {
 		case flag != "" && measured != "":
 			c.Command = argv.Again(measured, flag, value)

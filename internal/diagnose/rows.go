@@ -24,6 +24,9 @@ func Catalogues() (rules, facts [][]string) {
 		if len(r.Unless) > 0 {
 			when += "; unless " + all(r.Unless, " or ")
 		}
+		if len(r.Yields) > 0 {
+			when += "; gives way to a limit of the server where " + all(r.Yields, ", ")
+		}
 		certainty := string(r.Certainty)
 		if len(r.Firm) > 0 {
 			certainty += "; " + string(Shown) + " where " + all(r.Firm, ", ")

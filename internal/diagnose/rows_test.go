@@ -52,6 +52,12 @@ func busy(more figures) figures {
 	return of
 }
 
+// waiting are figures of a server whose five slots are in use.
+var waiting = figures{
+	"server_running.avg": 5, "server_running.p50": 5, "server_waiting.avg": 3, "server_waiting.p50": 3,
+	"server_queue_time.sum": 30,
+}
+
 // rowCases are tables that make a rule true, and ones that nearly do.
 var rowCases = []struct {
 	name   string
@@ -66,6 +72,8 @@ var rowCases = []struct {
 	{"a few requests at the window's edges", []figures{busy(figures{"server_e2e.count": 215})}, nil, 0, "not_known", ""},
 	{"others, of a run too short to tell", []figures{busy(figures{"server_e2e.count": 320, looksName: 3})}, nil, 0, "not_known", ""},
 	{"the client sent late", []figures{busy(nil)}, tripped("turnaround", "degraded", "gaps in the client make throughput read 38 % too low"), 0, "client", "The client sent less load than requested: gaps"},
+	{"the client sent a little less, and requests wait for a slot", []figures{busy(waiting)}, tripped("concurrency_held", "degraded", "97.1 % of the requested concurrency was in flight"), 0, "admission", "at most 5 ran at once"},
+	{"the client sent much less, and requests wait for a slot", []figures{busy(waiting)}, tripped("concurrency_held", "invalid", "70 % of the requested concurrency was in flight"), 0, "client", "70 %"},
 	{"the client did not send late", []figures{busy(nil)}, tripped("turnaround", "none", ""), 0, "not_known", ""},
 	{"a cache that was warm from the second trial on", []figures{busy(figures{"server_prefix_hit_rate.avg": 0}), busy(figures{"server_prefix_hit_rate.avg": 0.85})}, nil, 0, "cache_changed", "differs by 85 points"},
 	{"a cache that helped all trials alike", []figures{busy(figures{"server_prefix_hit_rate.avg": 0.80}), busy(figures{"server_prefix_hit_rate.avg": 0.85})}, nil, 0, "not_known", ""},
@@ -135,6 +143,37 @@ func TestCatalogues(t *testing.T) {
 	}
 	if last := rules[len(rules)-1]; last[0] != "`not_known`" {
 		t.Errorf("the last rule is %s: a cell that no rule explains would have none", last[0])
+	}
+}
+
+// Runs too short for gauges show a cap where requests wait at two neighbouring loads and as many ran at
+// once at both; not where fewer did, nor where the most is all that was sent.
+func TestCapOfShortRuns(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		most   float64
+		lower  float64
+		capped bool
+	}{{8, 16, true}, {7, 16, false}, {8, 8, false}} {
+		var cells []diagnose.Cell
+		var rows []sinks.MetricRow
+		for i, load := range []float64{c.lower, 32} {
+			most := []float64{c.most, 8}[i]
+			cells = append(cells, diagnose.Cell{Index: i, Label: "cell", Axis: "concurrency", Load: load})
+			for _, row := range rowsOf(busy(waiting), busy(waiting)) {
+				if row.Place.Cell = i; row.Metric == "server_running" {
+					row.N = 5
+					if row.Stat == "max" {
+						row.Value = most
+					}
+				}
+				rows = append(rows, row)
+			}
+		}
+		got := diagnose.Of(cells, diagnose.Rows(rows, nil)).Cells[1]
+		if said := strings.Contains(got.Sentence, "among the 8 that the server runs"); said != c.capped || got.Finding != "queue" {
+			t.Errorf("%+v: %s: %s", c, got.Finding, got.Sentence)
+		}
 	}
 }
 

@@ -54,6 +54,8 @@ type Rule struct {
 	Unless      []Bound
 	// Firm makes a likely finding a shown one.
 	Firm []Bound
+	// Yields makes a limit of the server that holds as well the finding, and this one a word beside it.
+	Yields []Bound
 	// Next is what to do, or to measure, next.
 	Next string
 
@@ -99,8 +101,9 @@ func Rules() []Rule {
 		},
 		{
 			Name: "client", Title: "the client sent less load than requested", Certainty: Shown,
-			Cases: [][]Bound{{atLeast("client_limits", 1)}},
-			Next:  "aiperf checks says what to try; until then these figures say little about the server", beside: true,
+			Cases:  [][]Bound{{atLeast("client_limits", 1)}},
+			Yields: []Bound{atLeast("client_slight", 1), atLeast("queue_share", queueLimit)},
+			Next:   "aiperf checks says what to try; until then these figures say little about the server", beside: true,
 			limited: true, checked: true,
 			says: func(f *facts) string {
 				for _, c := range clientChecks {
@@ -215,9 +218,9 @@ func Rules() []Rule {
 			Name: "queue", Title: "requests wait; the cause is not known", Certainty: Shown, limited: true,
 			Cases: [][]Bound{queue, {atLeast("queue_share", queueLimit), atLeast("waiting_median", 1)}},
 			says: func(f *facts) string {
-				if f.get("running_flat") >= flat {
+				if most := f.get("running_cap"); most > 0 {
 					return fmt.Sprintf("requests spend %s of their time waiting to be among the %s that the server runs at once; whether its slots or its KV cache are the limit is not known",
-						f.told("queue_share"), short(f.get("running_most")))
+						f.told("queue_share"), short(most))
 				}
 				return "requests wait in the server's queue for " + f.told("queue_share") +
 					" of their time; what they wait for is not known"
@@ -345,6 +348,11 @@ func (f *facts) shares() string {
 // holds reports whether the rule holds of a cell.
 func (r *Rule) holds(f *facts) bool {
 	return r.met(f) != nil && !slices.ContainsFunc(r.Unless, func(b Bound) bool { return b.meets(f) })
+}
+
+// yields reports whether a limit of the server explains more than the rule does.
+func (r *Rule) yields(f *facts) bool {
+	return len(r.Yields) > 0 && !slices.ContainsFunc(r.Yields, func(b Bound) bool { return !b.meets(f) })
 }
 
 // met is the first case that is met, nil where none is.

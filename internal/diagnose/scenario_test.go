@@ -191,6 +191,11 @@ var scenarios = []scenario{
 		says: []string{"The client sent less load than requested"},
 	},
 	{
+		name:   "a client that stands still at times, and more requests than a server works on",
+		server: "ttft=40ms&workers=8", loads: []int{16, 32}, isl: 64, osl: 16, n: 400, paused: 70 * time.Millisecond,
+		want: []string{"queue", "queue"}, near: "client", says: []string{"Requests wait in the server's queue from concurrency 16 ("},
+	},
+	{
 		name: "a client that stands still for a moment at times", server: "step=10ms&batch=16&prefill=2us&kv_blocks=100000",
 		loads: []int{8}, isl: 64, osl: 16, n: 250, paused: 500 * time.Microsecond, want: []string{"not_known"}, near: "client",
 	},
