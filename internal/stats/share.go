@@ -1,6 +1,9 @@
 package stats
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Tally is a share in one trial: Hits of Of.
 type Tally struct {
@@ -91,6 +94,35 @@ func Apart(trials []Tally) (x float64) {
 		}
 	}
 	return x
+}
+
+// Dispersion is how many times the variance between the trials of each side is the binomial one of the share that all
+// of them have, 1 for independent attempts:
+//
+//	X²/(n − 2),  X² = Σ(Hits − p_side·Of)² / (Of·p(1−p)),  n trials of both sides, p pooled over them
+//
+// It is NaN below three trials, and where all are good or all are bad.
+func Dispersion(a, b []Tally) float64 {
+	var hits, of, n float64
+	for _, t := range slices.Concat(a, b) {
+		hits, of, n = hits+t.Hits, of+t.Of, n+1
+	}
+	p := hits / of
+	if !(p > 0 && p < 1) || n < 3 {
+		return math.NaN()
+	}
+	x := 0.0
+	for _, side := range [][]Tally{a, b} {
+		hits, of = 0, 0
+		for _, t := range side {
+			hits, of = hits+t.Hits, of+t.Of
+		}
+		for _, t := range side {
+			r := t.Hits - hits/of*t.Of
+			x += r * r / (t.Of * p * (1 - p))
+		}
+	}
+	return x / (n - 2)
 }
 
 // shareBatches is how many batches DesignEffect takes the variance of.

@@ -23,6 +23,8 @@ type proof struct {
 	clean      bool    // of a share: all of both sides is good, in every trial
 	least      float64 // the smallest standard error that counts of requests allow
 	rise       *rise   // of a share: all of one side is good, in every trial, and of the other it is not
+
+	whole *stats.Difference // of a share: by all requests of both sides, nil where trials are compared
 }
 
 // evidence gathers the trials. A share of which less is better is compared by
@@ -42,7 +44,8 @@ func (d *duel) evidence(k Key) proof {
 		p.least = math.Sqrt(shareVariance(d.base, m, p.base) + shareVariance(d.candidate, m, p.cand))
 		p.clean = !slices.ContainsFunc(present(slices.Concat(p.base, p.cand)),
 			func(v float64) bool { return v != m.Full() })
-		p.rise = riseOf(bad(d.base, m, p.base), bad(d.candidate, m, p.cand))
+		base, candidate := bad(d.base, m, p.base), bad(d.candidate, m, p.cand)
+		p.rise, p.whole = riseOf(base, candidate), byRequests(base, candidate, p.least)
 	}
 	if d.paired {
 		p.pair(d)
@@ -100,24 +103,6 @@ func logsOf(v []float64) []float64 {
 	return out
 }
 
-// shareVariance is the binomial variance of the logarithm of a pooled share,
-// (1−p)/(p·n) with p = (hits+1)/(n+2): trials that all gave 100 % do not make it
-// certain.
-func shareVariance(e Estimates, m *metrics.Metric, values []float64) float64 {
-	hits, of := 0.0, 0.0
-	for i, v := range values {
-		if !math.IsNaN(v) {
-			n := e.whole(i, m)
-			hits, of = hits+v/m.Full()*n, of+n
-		}
-	}
-	if !(of > 0) {
-		return 0
-	}
-	p := (hits + 1) / (of + 2)
-	return (1 - p) / (p * of)
-}
-
 // row compares one metric at a level.
 func (d *duel) row(k Key, t Terms, level float64, primary bool) Row {
 	r := d.describe(k, t)
@@ -158,6 +143,9 @@ func (d *duel) row(k Key, t Terms, level float64, primary bool) Row {
 	diff := stats.OneSample(p.d)
 	if !d.paired {
 		diff = stats.Welch(p.a, p.b)
+	}
+	if p.whole != nil {
+		diff = *p.whole
 	}
 	r.N, r.clean = diff.N, p.clean
 	r.rise = p.rise

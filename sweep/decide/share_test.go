@@ -140,6 +140,82 @@ func TestErrorsWhereThereWereNone(t *testing.T) {
 	}
 }
 
+// Failures on both sides are told apart by all of their requests, where the trials of a side are alike; where these
+// differ, the trials decide.
+func TestErrorsOnBothSides(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		a, b []int
+		want decide.Verdict
+	}{
+		{[]int{1, 1, 1, 1, 1}, []int{8, 6, 8, 9, 9}, decide.Worse},
+		{[]int{1, 0, 2, 1, 1}, []int{4, 7, 3, 6, 5}, decide.Worse},
+		{[]int{1, 2, 0, 1, 1}, []int{2, 0, 2, 1, 3}, decide.Unclear},
+		{[]int{0, 5, 0, 0, 0}, []int{0, 0, 25, 0, 0}, decide.Unclear},
+		{[]int{0, 1, 2, 0, 2}, []int{0, 20, 0, 5, 0}, decide.Unclear},
+	} {
+		for _, paired := range []bool{true, false} {
+			with := decide.Terms{Paired: paired}
+			r, _ := errorsOf(t, failing("a", 96, c.a...), failing("b", 96, c.b...), with)
+			back, _ := errorsOf(t, failing("b", 96, c.b...), failing("a", 96, c.a...), with)
+			mirrored := map[decide.Verdict]decide.Verdict{decide.Worse: decide.Better, decide.Unclear: decide.Unclear}
+			if r.Outcome != c.want || back.Outcome != mirrored[c.want] {
+				t.Errorf("%v and %v of 96, paired %t: %s, and %s the other way round", c.a, c.b, paired, r.Outcome, back.Outcome)
+			}
+		}
+	}
+}
+
+// errorSeed draws other servers for TestErrorsOfDrawnServers.
+var errorSeed = flag.Int64("error-seed", 1, "draw the failing servers from this seed")
+
+// A server that fails as often on both sides is told apart from itself no more often than the level allows: servers
+// are drawn that fail in 0.2 to 30 % of the requests, each by itself, in bursts of up to 50, or with a chance that
+// differs from trial to trial, in 3 to 10 trials of 50 to 2,000 requests.
+func TestErrorsOfDrawnServers(t *testing.T) {
+	t.Parallel()
+	rng := seed.Stream(*errorSeed, "decide/drawn errors")
+	wide := func(low, high float64) float64 { return low * math.Pow(high/low, rng.Float64()) }
+	plans, shown := 0, 0
+	for range 6 * *errorPlans {
+		trials, requests, share := 3+rng.IntN(8), int(wide(50, 2000)), wide(0.002, 0.3)
+		burst, spread := 1, 0.0
+		switch rng.IntN(3) {
+		case 0:
+			burst = int(wide(2, 50))
+		case 1:
+			spread = 1.5 * rng.Float64()
+		}
+		fails := func() (failed []int, sum int) {
+			for range trials {
+				p := min(0.9, share*math.Exp(spread*rng.NormFloat64()-spread*spread/2))
+				k := 0
+				for left := requests; left > 0; left-- {
+					if rng.Float64() < p/float64(burst) {
+						k += min(burst, requests-k)
+					}
+				}
+				failed, sum = append(failed, k), sum+k
+			}
+			return failed, sum
+		}
+		a, some := fails()
+		b, others := fails()
+		if some == 0 || others == 0 { // none on one side: TestErrorsBySimulation
+			continue
+		}
+		r, _ := errorsOf(t, failing("a", requests, a...), failing("b", requests, b...),
+			decide.Terms{Paired: rng.IntN(2) == 0, Primary: []decide.Key{errorKey}, Candidates: 5})
+		if plans++; r.P < 1-r.Level {
+			shown++
+		}
+	}
+	t.Logf("told apart from itself: %d of %d plans, at a level of 1 %%", shown, plans)
+	if n := float64(plans); float64(shown) > 0.01*n+4*math.Sqrt(0.01*n) {
+		t.Errorf("told apart from itself: %d of %d plans, at a level of 1 %%", shown, plans)
+	}
+}
+
 // errorPlans is how many plans TestErrorsBySimulation draws of each kind.
 var errorPlans = flag.Int("error-plans", 150, "draw so many plans")
 
@@ -203,6 +279,7 @@ func TestErrorsBySimulation(t *testing.T) {
 		{requests: 96, a: 0, b: 1. / 12, spread: 1, worse: -1, equal: 0, atLeast: 60, what: "8 points more than none, few, trials differ much"},
 		{requests: 1000, a: 0, b: 0.032, worse: -1, equal: 0, atLeast: 95, what: "3.2 points more than none"},
 		{requests: 1000, a: 0.01, b: 0.04, worse: -1, equal: 0, atLeast: 95, what: "3 points more than 1 %"},
+		{requests: 96, a: 0.01, b: 1. / 12, worse: -1, equal: 0, atLeast: 80, what: "7 points more than 1 %, few"},
 		{requests: 1000, a: 0.02, b: 0.03, worse: -1, equal: 5, what: "a point more: the margin itself"},
 		{requests: 1000, a: 0, b: 0.02, spread: 0.3, worse: -1, equal: 0, atLeast: 75, what: "2 points more than none, trials differ"},
 	} {
