@@ -162,19 +162,16 @@ const mostGates = 5
 
 // gateLines are the gates that did not plainly pass, missed ones first: the same gate
 // once, with as many of its cells and their values as a line holds, at least one: what
-// it is, and what was found. A folded screen has the missed ones only.
+// it is, and what was found. A folded screen has only those that count as missed.
 func (r *Report) gateLines(width, folded int) (out [][2]string) {
 	left := 0
 	for _, state := range []decide.State{decide.Missed, decide.Undecided} {
-		if state == decide.Undecided && folded > 0 {
-			break
-		}
 		var exprs []string
 		at := map[string][]string{}
 		for i := range r.Results.Cells {
 			c := &r.Results.Cells[i]
 			for _, g := range c.Gates {
-				if g.State != state {
+				if g.State != state || folded > 0 && state == decide.Undecided && !g.Unmeasured {
 					continue
 				}
 				if at[g.Gate.Expr] == nil {
