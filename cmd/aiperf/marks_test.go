@@ -34,7 +34,7 @@ func TestHelpKnowsTheScreens(t *testing.T) {
 		"as observed", "contention", "coherency", "without limits",
 		"cut off", "goodput %", "steady", "sentinel", "doubt", "in doubt", "scheduling delay", "all else holds",
 		"stood still", "paused", "misses limits", "too few", "not certain yet", "so far", "likely", "not known", "shown", "not usable", "left out", "http_500", "http_418", "latencies from the schedule", "no average",
-		"each end seen twice", "TTFT from schedule", "drain", "slots", "wide", "smallest change", "flow balance",
+		"both ends confirmed by a second run", "TTFT from schedule", "drain", "slots", "wide", "smallest change", "flow balance",
 	)
 	for _, word := range said {
 		if err := helps(word); err != nil {

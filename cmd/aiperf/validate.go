@@ -198,7 +198,7 @@ to do about it, and what it found in each cell.
 				left)
 		}
 		if len(notes) > 0 {
-			sentence(a.Out, "noted, without moving the verdict: "+words.And(notes)+" (--all shows what they found)")
+			sentence(a.Out, "noted, with no effect on the verdict: "+words.And(notes)+" (--all shows what they found)")
 		}
 		return nil
 	},

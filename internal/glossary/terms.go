@@ -40,8 +40,8 @@ var terms = []term{
 	},
 	{
 		"bracket",
-		[]string{"holds", "fails", "each end seen twice", "each end was seen twice", "one end seen only once"},
-		"What a search finds: the highest load that keeps the limits (holds) and the lowest one above it that does not (fails). The limit of the server lies between the two. Each end seen twice: two runs of either load said the same.",
+		[]string{"holds", "fails", "both ends confirmed by a second run", "confirmed by a second run", "one end measured only once"},
+		"What a search finds: the highest load that keeps the limits (holds) and the lowest one above it that does not (fails). The limit of the server lies between the two. Confirmed by a second run: two runs of either load said the same.",
 		[]string{"gate"},
 	},
 	{

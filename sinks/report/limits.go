@@ -59,8 +59,11 @@ func (r *Report) limitsSentence(short bool) string {
 		of = ""
 	}
 	do := "do"
+	if states[decide.Held] == 1 {
+		do = "does"
+	}
 	if states[decide.Undecided] > 0 {
-		do = "are sure to"
+		do += " for certain"
 	}
 	said := fmt.Sprintf("99 %% %smust meet %s: %d of %s %s", of, limits, states[decide.Held], words.Count(judged, "cell"), do)
 	if states[decide.Undecided] > 0 {

@@ -62,7 +62,7 @@ func TestLimitsNameTheirCells(t *testing.T) {
 	t.Parallel()
 	const limits = "must meet TTFT ≤ 60 ms and ITL ≤ 8 ms: "
 	r := underLimits(keptLimit, soFarKept, soFarNot, inDoubt, missed99, missed99)
-	want := "99 % " + limits + "1 of 6 cells are sure to (concurrency 1), 2 miss (concurrency 16 and 32), " +
+	want := "99 % " + limits + "1 of 6 cells does for certain (concurrency 1), 2 miss (concurrency 16 and 32), " +
 		"2 not decided yet (concurrency 2 and 4), 1 cannot be decided (concurrency 8); " +
 		"the exit code ignores limits: --gate 'good_request_fraction >= 0.99' makes it 3"
 	if got := r.limitsSentence(true); got != want {

@@ -180,13 +180,13 @@ func (r *Report) quickSure() string {
 	case a.Holds == nil && a.Fails == nil:
 		sure = "no load is certain"
 	case a.Sure && (a.Holds == nil || a.Fails == nil):
-		sure += ", seen twice"
+		sure += ", confirmed by a second run"
 	case a.Sure:
-		sure += ", each end seen twice"
+		sure += ", both ends confirmed by a second run"
 	case a.Holds == nil || a.Fails == nil:
-		sure += ", seen only once"
+		sure += ", measured only once"
 	default:
-		sure += ", one end seen only once"
+		sure += ", one end measured only once"
 	}
 	work := ""
 	if len(b.Datasets) > 0 {

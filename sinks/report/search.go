@@ -254,9 +254,9 @@ func (r *Report) searchLimit() string {
 	case text == "", a.Holds == nil && a.Fails == nil:
 		return text
 	case a.Sure && (a.Holds == nil || a.Fails == nil):
-		return text + " (95 % intervals, seen twice)"
+		return text + " (95 % intervals, confirmed by a second run)"
 	case a.Sure:
-		return text + " (95 % intervals; each end was seen twice)"
+		return text + " (95 % intervals, both ends confirmed by a second run)"
 	case a.Holds == nil || a.Fails == nil:
 		return text + " (95 % intervals, measured only once)"
 	}

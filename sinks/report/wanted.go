@@ -106,7 +106,7 @@ func (r *Report) wanted() (out []step) {
 	case len(few) > 0:
 		aside := r.trialsTake(most.trials)
 		if most.requests > 0 {
-			aside = strings.TrimSuffix("99 % takes "+words.Count(most.requests, "request")+" a cell, "+aside, ", ")
+			aside = strings.TrimSuffix(words.Count(most.requests, "request")+" per cell show 99 %, "+aside, ", ")
 		}
 		out = append(out, step{"to decide " + listed(few), withTrials(r.Command, most.trials), aside})
 	case r.Plan.Trials < enoughTrials && r.openBest(func(b decide.Best) bool { return !b.Trials.Known() }):

@@ -20,8 +20,8 @@ func TestWhatIsAdvisedDecides(t *testing.T) {
 		trials, requests int
 		want             string
 	}{
-		{3, 60, "to decide the limits: --num-profile-runs 8 (99 % takes 368 requests a cell)"},
-		{5, 60, "to decide the limits: --num-profile-runs 8 (99 % takes 368 requests a cell)"},
+		{3, 60, "to decide the limits: --num-profile-runs 8 (368 requests per cell show 99 %)"},
+		{5, 60, "to decide the limits: --num-profile-runs 8 (368 requests per cell show 99 %)"},
 		{7, 60, ""},
 		{3, 8, "to decide the limits: --request-count 150 (about 1m07s in all)"},
 		{1, 8, "fewer than 6 trials seldom show which cell is best: --num-profile-runs 6"}, // the limits of one run are judged by value
@@ -41,11 +41,11 @@ func TestWhatIsAdvisedDecides(t *testing.T) {
 	}
 	r := limited(t, 3, 60)
 	r.Command = "aiperf run 'sweep.cue' --num-profile-runs 3"
-	if got, want := r.WantedSentence(), "to decide the limits: aiperf run sweep.cue --num-profile-runs 8 (99 % takes 368 requests a cell)"; got != want {
+	if got, want := r.WantedSentence(), "to decide the limits: aiperf run sweep.cue --num-profile-runs 8 (368 requests per cell show 99 %)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	r.Elapsed, r.Runs = 30e9, 3*len(r.Plan.Cells) // ten seconds for each trial of all cells
-	if got, want := r.WantedSentence(), "(99 % takes 368 requests a cell, about 1m20s in all)"; !strings.HasSuffix(got, want) {
+	if got, want := r.WantedSentence(), "(368 requests per cell show 99 %, about 1m20s in all)"; !strings.HasSuffix(got, want) {
 		t.Errorf("%q does not end with %q", got, want)
 	}
 	// more trials do not cure values in doubt

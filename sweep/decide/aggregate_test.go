@@ -428,6 +428,27 @@ func TestNoHigherLoadWasTested(t *testing.T) {
 	}
 }
 
+// Beyond the best load that may keep the limits the next one that misses them is named, though a higher
+// one that misses them is nearer in throughput.
+func TestTheNextLoadBeyondIsNamed(t *testing.T) {
+	t.Parallel()
+	d := loads(5)
+	d.SLOs = map[string]float64{"time_to_first_token": 60}
+	p := expand(t, d)
+	outcomes := measure(p, .001, []float64{100, 195, 400, 370}, ttft)
+	for i := range outcomes {
+		full := &outcomes[i].Summaries[0]
+		full.Stats = append(full.Stats, metrics.Stat{
+			Tag: "good_request_fraction", Unit: "ratio",
+			Scalar: true, Avg: []float64{.992, .992, .9, .5}[outcomes[i].Run.Cell.Index],
+		})
+	}
+	const want = "concurrency 2 so far (195 tok/s); concurrency 4 misses them; not certain yet"
+	if got := sentence(decide.Aggregate(p, outcomes).UnderSLO[0]); !strings.HasSuffix(got, want) {
+		t.Errorf("%q does not end with %q", got, want)
+	}
+}
+
 // Best within limits is the fastest cell that is shown to keep them, and only where
 // every faster one is shown to miss them, or not to be faster.
 func TestBestNeedsTheLimitsShown(t *testing.T) {

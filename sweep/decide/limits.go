@@ -3,9 +3,11 @@ package decide
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep"
 )
 
 // WithoutLimits ends the name of an objective that a cell is best for among all
@@ -108,20 +110,43 @@ func (b *Best) soFarWithin(open []contender, cells []*CellResult) {
 	b.Said = fmt.Sprintf("%s so far (%s)%s; not certain yet", nameOf(b.Cell), open[i].text(b.Objective), b.beyond(cells))
 }
 
-// beyond is the next better cell, which does not keep the limits: "; concurrency 8 misses
-// them"; "" where there is none.
+// beyond is the next higher load, or where no load is swept the next better cell, which does not
+// keep the limits: "; concurrency 8 misses them"; "" where there is none.
 func (b *Best) beyond(cells []*CellResult) string {
-	better := leaders(b.Objective, cells)
-	at := slices.IndexFunc(better, func(c contender) bool { return c.cell == b.Cell })
-	better = slices.DeleteFunc(better[:at], func(c contender) bool { return !c.cell.missesSoFar() })
-	switch n := len(better); {
-	case n == 0:
-		return ""
-	case better[n-1].cell.limits() == Missed:
-		return "; " + nameOf(better[n-1].cell) + " misses them"
-	default:
-		return "; " + nameOf(better[n-1].cell) + " misses them so far"
+	next := b.higherMissing(cells)
+	if next == nil {
+		better := leaders(b.Objective, cells)
+		at := slices.IndexFunc(better, func(c contender) bool { return c.cell == b.Cell })
+		better = slices.DeleteFunc(better[:at], func(c contender) bool { return !c.cell.missesSoFar() })
+		if len(better) == 0 {
+			return ""
+		}
+		next = better[len(better)-1].cell
 	}
+	if next.limits() == Missed {
+		return "; " + nameOf(next) + " misses them"
+	}
+	return "; " + nameOf(next) + " misses them so far"
+}
+
+// higherMissing is the lowest load above the cell's that misses the limits, all else alike; nil
+// where there is none.
+func (b *Best) higherMissing(cells []*CellResult) *CellResult {
+	for k, v := range b.Cell.Cell.Point {
+		if !sweep.AxisNamed(v.Path[strings.LastIndex(v.Path, ".")+1:]).Load {
+			continue
+		}
+		for _, line := range lines(cells, k) {
+			at := slices.Index(line, b.Cell)
+			if at < 0 {
+				continue
+			}
+			if i := slices.IndexFunc(line[at+1:], (*CellResult).missesSoFar); i >= 0 {
+				return line[at+1+i]
+			}
+		}
+	}
+	return nil
 }
 
 // manyOf names one or two cells, and counts more.
