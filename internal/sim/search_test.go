@@ -129,9 +129,9 @@ func TestSearchOutcomes(t *testing.T) {
 			more: `range: [1, 64], budget: {probes: 40}, tiers: {chat: {where: ["time_to_first_token < 60"], share: 0.9}, batch: {where: ["time_to_first_token < 300"]}}`,
 			says: []string{
 				"batch: the server serves 20 users at once within the limits; 21 are too many",
-				"limit: 95 % of requests have TTFT < 300 ms (95 % intervals; each end was seen\n",
+				"limit: 95 % of requests have TTFT < 300 ms (95 % intervals, both ends confirmed\n",
 				"chat: the server serves 4 users at once within the limits; 5 are too many",
-				"limit: 90 % of requests have TTFT < 60 ms (95 % intervals; each end was seen\n",
+				"limit: 90 % of requests have TTFT < 60 ms (95 % intervals, both ends confirmed\n",
 			}, code: diag.OK,
 		},
 		{
