@@ -53,6 +53,6 @@ allow_invalid: true
 	forged := aiperf(t, root, "verify", "forged.aiperf", "--recompute")
 	forged.wants(diag.Failed)
 	if !strings.Contains(forged.out.String(), "decision is") {
-		t.Errorf("the decisions are turned around, and nobody says so:\n%s", forged.out.String())
+		t.Errorf("the decisions were forged, and verify does not say so:\n%s", forged.out.String())
 	}
 }

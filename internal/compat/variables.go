@@ -94,7 +94,7 @@ var variables = []Variable{
 		Name: "AIPERF_DATASET_MEDIA_DOWNLOAD_MAX_CONCURRENCY",
 		Told: "addresses of media are sent to the server, and not fetched",
 	},
-	{Name: "AIPERF_DATASET_INLINE_RECORDS_WARN_THRESHOLD", Told: "there is no such warning"},
+	{Name: "AIPERF_DATASET_INLINE_RECORDS_WARN_THRESHOLD", Told: "aiperf does not warn of them"},
 	{Name: "AIPERF_DEV_MODE", Told: "every metric is in the tables: aiperf export DIR --table metrics"},
 	{
 		Name: "AIPERF_DEV_SHOW_EXPERIMENTAL_METRICS",

@@ -107,7 +107,7 @@ func TestFailuresLeftOut(t *testing.T) {
 	at := func(name string) string { return filepath.Join("testdata", "pairs", "sglang", name+".json") }
 	_, refusal := between(t, at("a1"), at("failures"))
 	if refusal != nil {
-		t.Errorf("a server that fails is no other workload: %v", refusal)
+		t.Errorf("failures of the server make two workloads of one: %v", refusal)
 	}
 	s, err := results.Read(at("failures"))
 	if err != nil {
