@@ -23,7 +23,7 @@ import (
 // the load and left out: nothing that is measured depends on it.
 type outlets struct {
 	page   *expose.Server   // nil: not served
-	otlp   otlp.Exporter    // nil: nothing is sent
+	otlp   *otlp.Exporter   // nil: nothing is sent
 	mlflow *mlflow.Client   // nil: nothing is filed
 	url    string           // of the collector, as it may be shown
 	bench  schema.Benchmark // that names them

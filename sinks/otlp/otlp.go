@@ -7,25 +7,13 @@ package otlp
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/url"
-	"os"
-	"strings"
+	"slices"
+	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
-	"go.opentelemetry.io/otel/metric"
-	"go.opentelemetry.io/otel/metric/noop"
-	sdk "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	"go.opentelemetry.io/otel/sdk/resource"
-
-	"aiperf.dev/aiperf/internal/secret"
-	"aiperf.dev/aiperf/internal/words"
+	common "go.opentelemetry.io/proto/otlp/common/v1"
+	"google.golang.org/protobuf/proto"
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen"
@@ -53,97 +41,123 @@ const (
 const (
 	interval = 2 * time.Second  // AIPerf's
 	patience = 10 * time.Second // for one message
-	// maxSeries bounds what one message holds, whatever servers answer.
-	maxSeries = 2000
 )
 
-// Exporter sends. It is not for concurrent use. It is an interface so that the package which
-// holds one does not compile the library's generic types once more.
-type Exporter interface {
-	// Begin says of what the records are that follow.
-	Begin(r Run)
-	// Record adds a request that is over.
-	Record(r *record.Record)
-	// Snapshot says what is under way.
-	Snapshot(s loadgen.Snapshot)
-	// Close sends what is left. The error says what was not taken.
-	Close(ctx context.Context) error
-}
+// Exporter sends. It is not for concurrent use.
+type Exporter struct {
+	config  Config
+	meter   *meter
+	records *recorder
+	timing  *timing
+	to      *sender
 
-// exporter is OpenTelemetry's.
-type exporter struct {
-	config   Config
-	provider *sdk.MeterProvider
-	records  *recorder
-	timing   *timing
-	failed   *failures
-}
+	over chan struct{} // closed when no further message is to be begun
+	done sync.WaitGroup
+	stop context.CancelFunc // of the message that is under way
 
-// failures counts messages that were not taken; the first reason is told.
-type failures struct {
-	sdk.Exporter
+	// Of messages; the goroutine that sends owns them until it is done.
 	sent, lost int
-	why        error
-}
-
-// Export sends a message. What could not be sent is contained in the next one, whose
-// counts go on from the first: nothing is lost but moments.
-func (f *failures) Export(ctx context.Context, m *metricdata.ResourceMetrics) error {
-	err := f.Exporter.Export(ctx, m)
-	f.sent++
-	if err != nil {
-		f.lost++
-		if f.why == nil {
-			f.why = err
-		}
-	}
-	return err
+	why        error // of the first that was lost
 }
 
 // Open begins to send. Whether the collector takes it shows Probe beforehand, and Close at
 // the end: one that is there later is sent what was counted from the first request on.
-func Open(ctx context.Context, c Config) (Exporter, error) {
-	// What the environment says of exporters (OTEL_EXPORTER_OTLP_HEADERS and others) holds here, too.
-	out, err := otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(c.URL), otlpmetrichttp.WithTimeout(patience),
-		otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig{Enabled: false}))
+func Open(ctx context.Context, c Config) (*Exporter, error) {
+	to, err := newSender(c.URL)
 	if err != nil {
 		return nil, err
 	}
-	e := &exporter{config: c, failed: &failures{Exporter: out}}
-	var attrs []attribute.KeyValue
-	for _, a := range c.Resource {
-		attrs = append(attrs, attribute.String(a[0], a[1]))
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	e := &Exporter{config: c, to: to, over: make(chan struct{}), stop: stop, meter: &meter{
+		start: time.Now(), sets: map[string]*set{},
+	}}
+	for _, a := range c.Resource { // the last one of a name holds
+		same := func(x *common.KeyValue) bool { return x.Key == a[0] }
+		e.meter.resource = append(slices.DeleteFunc(e.meter.resource, same), text(a[0], a[1]))
 	}
-	e.provider = sdk.NewMeterProvider(
-		sdk.WithReader(sdk.NewPeriodicReader(e.failed, sdk.WithInterval(interval), sdk.WithTimeout(patience))),
-		sdk.WithResource(resource.NewSchemaless(attrs...)), sdk.WithCardinalityLimit(maxSeries),
-	)
-	var meter metric.Meter = noop.Meter{}
+	var records, timed *scope
 	if c.Records {
-		meter = e.provider.Meter("aiperf.records")
+		records = e.meter.scope("aiperf.records")
 	}
-	if e.records, err = newRecorder(meter, c); err != nil {
-		return nil, err
-	}
-	meter = noop.Meter{}
 	if c.Timing {
-		meter = e.provider.Meter("aiperf.timing")
+		timed = e.meter.scope("aiperf.timing")
 	}
-	if e.timing, err = newTiming(meter); err != nil {
-		return nil, err
-	}
+	e.records, e.timing = newRecorder(e.meter, records, c), newTiming(e.meter, timed)
+	e.done.Go(func() { e.send(ctx) })
 	return e, nil
 }
 
-func (e *exporter) Close(ctx context.Context) error {
+// send sends a message every now and then.
+func (e *Exporter) send(ctx context.Context) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-e.over:
+			return
+		case <-tick.C:
+			e.message(ctx)
+		}
+	}
+}
+
+// message sends all that was counted. What does not arrive is contained in the next one,
+// whose counts go on from the first: nothing is lost but moments.
+func (e *Exporter) message(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()
-	err := e.provider.Shutdown(ctx)
-	switch {
-	case e.failed.lost > 0:
-		return fmt.Errorf("%d of %d messages were not taken: %s", e.failed.lost, e.failed.sent, told(e.failed.why))
-	case err != nil:
-		return fmt.Errorf("%s", told(err))
+	m := e.meter.message(time.Now())
+	if len(m.ResourceMetrics[0].ScopeMetrics) == 0 {
+		return
+	}
+	body, err := proto.Marshal(m)
+	if err == nil {
+		err = e.to.post(ctx, body)
+	}
+	e.sent++
+	if err != nil {
+		e.lost++
+		if e.why == nil {
+			e.why = err
+		}
+	}
+}
+
+// Begin says of what the records are that follow.
+func (e *Exporter) Begin(r Run) {
+	e.records.operation = operation(r.Endpoint)
+	run := []*common.KeyValue{text("aiperf.cell", r.Cell), whole("aiperf.trial", r.Trial+1)}
+	e.records.run, e.timing.run = run, run
+}
+
+// Record adds a request that is over.
+func (e *Exporter) Record(r *record.Record) {
+	e.meter.mu.Lock()
+	defer e.meter.mu.Unlock()
+	e.timing.record(r)
+	if e.config.Records && r.Part() != record.InUnsent {
+		e.records.record(r)
+	}
+}
+
+// Snapshot says what is under way.
+func (e *Exporter) Snapshot(s loadgen.Snapshot) {
+	e.meter.mu.Lock()
+	defer e.meter.mu.Unlock()
+	e.timing.snapshot(s)
+}
+
+// Close sends what is left. The error says what was not taken. When ctx ends, so does the
+// message that is under way.
+func (e *Exporter) Close(ctx context.Context) error {
+	defer e.to.close()
+	close(e.over)
+	defer context.AfterFunc(ctx, e.stop)()
+	e.done.Wait()
+	e.message(ctx)
+	e.stop()
+	if e.lost > 0 {
+		return fmt.Errorf("%d of %d messages were not taken: %w", e.lost, e.sent, e.why)
 	}
 	return nil
 }
@@ -153,47 +167,10 @@ func (e *exporter) Close(ctx context.Context) error {
 func Probe(ctx context.Context, to string) error {
 	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, http.NoBody)
+	s, err := newSender(to)
 	if err != nil {
-		return fmt.Errorf("%s", told(err))
+		return err
 	}
-	req.Header.Set("Content-Type", "application/x-protobuf")
-	for name, value := range environmentHeaders() {
-		req.Header.Set(name, value)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return fmt.Errorf("%s", told(err))
-	}
-	defer res.Body.Close() //nolint:errcheck // only read
-	said, _ := io.ReadAll(io.LimitReader(res.Body, 4096))
-	if res.StatusCode/100 != 2 {
-		return fmt.Errorf("it answers %s", told(fmt.Errorf("%d: %s", res.StatusCode, strings.TrimSpace(string(said)))))
-	}
-	return nil
-}
-
-// told is an error as people may read it: one line, without credentials.
-func told(err error) string {
-	var of *url.Error // it names the address, which is said already
-	if errors.As(err, &of) {
-		err = of.Err
-	}
-	return words.Clip(secret.Shapes(err.Error()), 200)
-}
-
-// environmentHeaders are those that the environment asks exporters to send, as the
-// exporter itself reads them.
-func environmentHeaders() map[string]string {
-	out := map[string]string{}
-	for _, name := range []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_METRICS_HEADERS"} {
-		for pair := range strings.SplitSeq(os.Getenv(name), ",") {
-			if key, value, ok := strings.Cut(pair, "="); ok {
-				if v, err := url.PathUnescape(strings.TrimSpace(value)); err == nil {
-					out[strings.TrimSpace(key)] = v
-				}
-			}
-		}
-	}
-	return out
+	defer s.close()
+	return s.post(ctx, nil)
 }

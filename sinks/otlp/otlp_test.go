@@ -2,9 +2,11 @@ package otlp_test
 
 import (
 	"compress/gzip"
+	"encoding/pem"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -209,5 +211,104 @@ func TestDown(t *testing.T) {
 	e.Record(answered(0))
 	if err := e.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "1 of 1 messages were not taken") {
 		t.Errorf("%v", err)
+	}
+}
+
+// What OpenTelemetry's environment asks of exporters is done: headers, compression, and
+// certificates; what it cannot do is said in one line.
+func TestEnvironment(t *testing.T) {
+	box := &inbox{}
+	var heads []http.Header
+	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		heads = append(heads, r.Header.Clone())
+		box.ServeHTTP(w, r)
+	}))
+	t.Cleanup(srv.Close)
+	to := srv.URL + "/v1/metrics"
+	if err := otlp.Probe(t.Context(), to); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("a certificate that the machine does not trust: %v", err)
+	}
+	ca := t.TempDir() + "/ca.pem"
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
+	if err := os.WriteFile(ca, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", ca)
+	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Basic%20YTpi, x-tenant = all")
+	t.Setenv("OTEL_EXPORTER_OTLP_METRICS_HEADERS", "x-tenant=metrics")
+	e, err := otlp.Open(t.Context(), otlp.Config{URL: to, Records: true, Semconv: otlp.V141})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Begin(otlp.Run{Endpoint: "chat"})
+	e.Record(answered(0))
+	if err := e.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h := heads[len(heads)-1]
+	if h.Get("Authorization") != "Basic YTpi" || h.Get("X-Tenant") != "metrics" || h.Get("Content-Encoding") != "gzip" {
+		t.Errorf("headers %v", h)
+	}
+	if got := box.sent()["gen_ai.client.operation.duration"]; !strings.Contains(got, "n=|") {
+		t.Errorf("%q", got)
+	}
+	for name, value := range map[string]string{
+		"COMPRESSION": "lz4", "CERTIFICATE": ca + ".gone", "CLIENT_KEY": ca,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("OTEL_EXPORTER_OTLP_METRICS_"+name, value)
+			err := otlp.Probe(t.Context(), to)
+			if err == nil || !strings.HasPrefix(err.Error(), "OTEL_EXPORTER_OTLP_") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// Points that a collector leaves out count as not taken, with its reason; credentials do
+// not follow where it sends somebody on to.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	partial, err := proto.Marshal(&collector.ExportMetricsServiceResponse{
+		PartialSuccess: &collector.ExportMetricsPartialSuccess{RejectedDataPoints: 300, ErrorMessage: "too\nold"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("somebody else was asked")
+	}))
+	t.Cleanup(elsewhere.Close)
+	for _, c := range []struct {
+		name   string
+		answer http.HandlerFunc
+		want   string // "" for what is taken
+	}{
+		{"partial", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/x-protobuf")
+			_, _ = w.Write(partial)
+		}, "it took all but 300 points: too old"},
+		{"nonsense", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/x-protobuf")
+			_, _ = w.Write([]byte("\xff\x0a\xff"))
+		}, ""},
+		{"redirect", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		}, "it answers 307"},
+		{"long", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = w.Write([]byte(strings.Repeat("no ", 1e6)))
+		}, "it answers 400: no no"},
+	} {
+		srv := httptest.NewServer(c.answer)
+		t.Cleanup(srv.Close)
+		err := otlp.Probe(t.Context(), srv.URL)
+		switch {
+		case c.want == "" && err != nil, c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)):
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		case err != nil && (len(err.Error()) > 250 || strings.Contains(err.Error(), "\n")):
+			t.Errorf("%s: %q", c.name, err)
+		}
 	}
 }

@@ -1,14 +1,13 @@
 package otlp
 
 import (
-	"context"
 	"math"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
+	common "go.opentelemetry.io/proto/otlp/common/v1"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
@@ -61,15 +60,16 @@ var conventions = map[Version]names{
 
 // recorder makes metrics of requests.
 type recorder struct {
+	meter                           *meter
 	provider                        string
-	duration, first, gap            metric.Float64Histogram
-	tokens, input, output           metric.Int64Histogram
-	usedInput, usedOutput, usedRead metric.Int64Counter
-	usedReasoning, succeeded        metric.Int64Counter
-	asked                           metric.Int64Histogram
+	duration, first, gap            *instrument
+	tokens, input, output           *instrument
+	usedInput, usedOutput, usedRead *instrument
+	usedReasoning, succeeded, asked *instrument
 	own                             []own
+	firstOf, gapOf                  *metrics.Metric
 	values                          []float64 // room
-	run                             []attribute.KeyValue
+	run                             []*common.KeyValue
 	operation                       string
 }
 
@@ -77,7 +77,7 @@ type recorder struct {
 type own struct {
 	of    *metrics.Metric
 	scale float64
-	into  metric.Float64Histogram
+	into  *instrument
 }
 
 // translated are the metrics that the conventions have a name for.
@@ -85,159 +85,93 @@ var translated = []string{
 	metrics.RequestLatency, metrics.TimeToFirstToken, metrics.InterTokenLatency, metrics.OutputTokenCount,
 }
 
-func newRecorder(m metric.Meter, c Config) (*recorder, error) {
-	r := &recorder{provider: c.Provider}
+func newRecorder(m *meter, s *scope, c Config) *recorder {
+	r := &recorder{meter: m, provider: c.Provider}
 	by := conventions[c.Semconv]
-	var err, failed error
-	note := func(e error) {
-		if failed == nil {
-			failed = e
-		}
-	}
-	times := func(name, doc string, bounds []float64) metric.Float64Histogram {
-		h, e := m.Float64Histogram(
-			name, metric.WithUnit("s"), metric.WithDescription(doc), metric.WithExplicitBucketBoundaries(bounds...),
-		)
-		note(e)
-		return h
-	}
-	tokens := func(name, doc string) metric.Int64Histogram {
+	tokens := func(name, doc string) *instrument {
 		if name == "" {
 			return nil
 		}
-		h, e := m.Int64Histogram(
-			name, metric.WithUnit("{token}"), metric.WithDescription(doc),
-			metric.WithExplicitBucketBoundaries(tokenBounds...),
-		)
-		note(e)
-		return h
+		return s.instrument(histogram, name, "{token}", doc, tokenBounds...)
 	}
-	count := func(name string) metric.Int64Counter {
+	count := func(name string) *instrument {
 		if by.usage == "" {
 			return nil
 		}
-		h, e := m.Int64Counter(by.usage+name, metric.WithUnit("{token}"))
-		note(e)
-		return h
+		return s.instrument(sum, by.usage+name, "{token}", "")
 	}
-	r.duration = times(by.duration, "Duration of an operation.", durationBounds)
-	r.first = times(by.first, "Time to the first chunk of an answer.", firstBounds)
-	r.gap = times(by.gap, "Time per output chunk after the first.", gapBounds)
+	r.duration = s.instrument(histogram, by.duration, "s", "Duration of an operation.", durationBounds...)
+	r.first = s.instrument(histogram, by.first, "s", "Time to the first chunk of an answer.", firstBounds...)
+	r.gap = s.instrument(histogram, by.gap, "s", "Time per output chunk after the first.", gapBounds...)
 	r.tokens = tokens(by.tokens, "Tokens of an operation.")
-	r.input, r.output = tokens(by.input, "Input tokens of an operation."), tokens(
-		by.output, "Output tokens of an operation.",
-	)
+	r.input = tokens(by.input, "Input tokens of an operation.")
+	r.output = tokens(by.output, "Output tokens of an operation.")
 	r.usedInput, r.usedOutput = count("input_tokens"), count("output_tokens")
 	r.usedRead, r.usedReasoning = count("cache_read.input_tokens"), count("reasoning.output_tokens")
+	r.firstOf, _ = metrics.Lookup(metrics.TimeToFirstToken)
+	r.gapOf, _ = metrics.Lookup(metrics.InterTokenLatency)
 	all := metrics.Catalogue()
 	for i := range all {
 		x := &all[i]
-		if x.Record == nil && x.List == nil || has(translated, x.Tag) {
+		if x.Record == nil && x.List == nil || slices.Contains(translated, x.Tag) {
 			continue
 		}
-		o := own{of: x, scale: 1}
-		unit, options := x.Unit, []metric.Float64HistogramOption{metric.WithDescription(x.Header)}
+		o, unit, bounds := own{of: x, scale: 1}, x.Unit, defaultBounds
 		switch {
 		case unit == "ms":
-			o.scale, unit = 1e-3, "s"
-			options = append(options, metric.WithExplicitBucketBoundaries(firstBounds...))
+			o.scale, unit, bounds = 1e-3, "s", firstBounds
 		case strings.HasPrefix(unit, "token") && !strings.Contains(unit, "/"):
-			unit = "{token}"
-			options = append(options, metric.WithExplicitBucketBoundaries(tokenBounds...))
+			unit, bounds = "{token}", tokenBounds
 		}
-		h, e := m.Float64Histogram("aiperf."+x.Tag, append(options, metric.WithUnit(unit))...)
-		note(e)
-		o.into = h
+		o.into = s.instrument(histogram, "aiperf."+x.Tag, unit, x.Header, bounds...)
 		r.own = append(r.own, o)
 	}
-	r.asked, err = m.Int64Histogram("aiperf.requested_osl", metric.WithUnit("{token}"), metric.WithDescription("Output tokens asked for"),
-		metric.WithExplicitBucketBoundaries(tokenBounds...))
-	note(err)
-	r.succeeded, err = m.Int64Counter("aiperf."+metrics.RequestCount, metric.WithUnit("{request}"))
-	note(err)
-	return r, failed
+	r.asked = s.instrument(histogram, "aiperf.requested_osl", "{token}", "Output tokens asked for", tokenBounds...)
+	r.succeeded = s.instrument(sum, "aiperf."+metrics.RequestCount, "{request}", "")
+	return r
 }
 
-func has(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
-}
-
-func (e *exporter) Begin(r Run) {
-	e.records.operation = operation(r.Endpoint)
-	e.records.run = []attribute.KeyValue{
-		attribute.String("aiperf.cell", r.Cell), attribute.Int("aiperf.trial", r.Trial+1),
-	}
-	e.timing.begin(e.records.run)
-}
-
-func (e *exporter) Record(r *record.Record) {
-	e.timing.record(r)
-	if !e.config.Records || r.Part() == record.InUnsent {
-		return
-	}
-	e.records.record(context.Background(), r) // an instrument only counts, it does not send
-}
-
-func (c *recorder) record(ctx context.Context, r *record.Record) {
-	attrs := append(c.run[:len(c.run):len(c.run)], phase(r),
-		attribute.Bool(
-			"aiperf.was_cancelled", r.Part()&(record.InCancelled|record.InCut) != 0,
-		), attribute.Bool("aiperf.has_error", r.Failed()))
-	with := metric.WithAttributeSet(attribute.NewSet(attrs...))
+func (c *recorder) record(r *record.Record) {
+	of := c.meter.set(append(c.run[:len(c.run):len(c.run)], phase(r.Warmup),
+		yesno("aiperf.was_cancelled", r.Part()&(record.InCancelled|record.InCut) != 0),
+		yesno("aiperf.has_error", r.Failed()))...)
 	for _, o := range c.own {
 		c.values = o.of.Values(r, c.values[:0])
 		for _, v := range c.values {
-			o.into.Record(ctx, v*o.scale, with)
+			o.into.add(of, v*o.scale)
 		}
 	}
 	if r.Succeeded() {
-		c.succeeded.Add(ctx, 1, with)
+		c.succeeded.add(of, 1)
 		if r.OSLRequested > 0 {
-			c.asked.Record(ctx, r.OSLRequested, with)
+			c.asked.add(of, float64(r.OSLRequested))
 		}
 	}
-	attrs = append(c.run[:len(c.run):len(c.run)], phase(r), attribute.String("gen_ai.operation.name", c.operation),
-		attribute.String(
-			"gen_ai.provider.name", provider(c.provider, r.URL),
-		), attribute.String("gen_ai.request.model", r.Model))
+	attributes := append(c.run[:len(c.run):len(c.run)], phase(r.Warmup), text("gen_ai.operation.name", c.operation),
+		text("gen_ai.provider.name", provider(c.provider, r.URL)), text("gen_ai.request.model", r.Model))
 	if r.ServedModel != "" {
-		attrs = append(attrs, attribute.String("gen_ai.response.model", r.ServedModel))
+		attributes = append(attributes, text("gen_ai.response.model", r.ServedModel))
 	}
-	attrs = append(attrs, server(r.URL)...)
+	attributes = append(attributes, server(r.URL)...)
 	if kind := errorType(r); kind != "" {
-		attrs = append(attrs, attribute.String("error.type", kind))
+		attributes = append(attributes, text("error.type", kind))
 	}
-	set := attribute.NewSet(attrs...)
-	with = metric.WithAttributeSet(set)
+	of = c.meter.set(attributes...)
 	if r.Sent != record.None && r.End != record.None {
-		c.duration.Record(ctx, float64(r.End-r.Sent)/1e9, with)
+		c.duration.add(of, float64(r.End-r.Sent)/1e9)
 	}
-	for tag, h := range map[string]metric.Float64Histogram{
-		metrics.TimeToFirstToken: c.first, metrics.InterTokenLatency: c.gap,
-	} {
-		if m, ok := metrics.Lookup(tag); ok {
-			if v := value(m, r); !math.IsNaN(v) {
-				h.Record(ctx, v/1e3, with)
-			}
-		}
-	}
-	c.used(ctx, r, attrs, with)
+	c.first.add(of, value(c.firstOf, r)/1e3)
+	c.gap.add(of, value(c.gapOf, r)/1e3)
+	c.used(r, attributes, of)
 }
 
 // used are the tokens: histograms of what succeeded, counters of all that is known.
-func (c *recorder) used(
-	ctx context.Context, r *record.Record, attrs []attribute.KeyValue, with metric.MeasurementOption,
-) {
+func (c *recorder) used(r *record.Record, attributes []*common.KeyValue, of *set) {
 	for _, x := range []struct {
 		n     int64
 		kind  string // of the histogram of both directions
-		own   metric.Int64Histogram
-		count metric.Int64Counter
+		own   *instrument
+		count *instrument
 	}{
 		{r.ISL, "input", c.input, c.usedInput},
 		{r.OSL, "output", c.output, c.usedOutput},
@@ -247,22 +181,14 @@ func (c *recorder) used(
 		if x.n < 0 {
 			continue
 		}
-		if x.count != nil {
-			x.count.Add(ctx, x.n, with.(metric.AddOption))
-		}
+		x.count.add(of, float64(x.n))
 		if !r.Succeeded() {
 			continue
 		}
-		if x.own != nil {
-			x.own.Record(ctx, x.n, with)
-		}
+		x.own.add(of, float64(x.n))
 		if c.tokens != nil && x.kind != "" {
-			c.tokens.Record(
-				ctx, x.n,
-				metric.WithAttributes(
-					append(attrs[:len(attrs):len(attrs)], attribute.String("gen_ai.token.type", x.kind))...,
-				),
-			)
+			both := append(attributes[:len(attributes):len(attributes)], text("gen_ai.token.type", x.kind))
+			c.tokens.add(c.meter.set(both...), float64(x.n))
 		}
 	}
 }
@@ -276,11 +202,11 @@ func value(m *metrics.Metric, r *record.Record) float64 {
 	return math.NaN()
 }
 
-func phase(r *record.Record) attribute.KeyValue {
-	if r.Warmup {
-		return attribute.String("aiperf.benchmark_phase", "warmup")
+func phase(warmup bool) *common.KeyValue {
+	if warmup {
+		return text("aiperf.benchmark_phase", "warmup")
 	}
-	return attribute.String("aiperf.benchmark_phase", "profiling")
+	return text("aiperf.benchmark_phase", "profiling")
 }
 
 // operation is gen_ai.operation.name of a type of endpoint.
@@ -331,14 +257,14 @@ func provider(given, address string) string {
 // other is the conventions' word for what has no word.
 const other = "_OTHER"
 
-func server(address string) (out []attribute.KeyValue) {
+func server(address string) (out []*common.KeyValue) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {
 		return nil
 	}
-	out = append(out, attribute.String("server.address", u.Hostname()))
+	out = append(out, text("server.address", u.Hostname()))
 	if port, err := strconv.Atoi(u.Port()); err == nil {
-		out = append(out, attribute.Int("server.port", port))
+		out = append(out, whole("server.port", port))
 	}
 	return out
 }
