@@ -203,8 +203,8 @@ func total(tag string) func(*Totals) float64 {
 // catalogue is every metric there is, in the order of the tables. To add one, add its literal to its
 // family, in catalogue_….go, and its case to TestRecompute. It has no room behind its end, so that whoever
 // appends to it has a copy: runs are written beside each other.
-var catalogue = slices.Clip(complete(slices.Concat(requestMetrics, fullMetrics, mediaMetrics, runMetrics,
-	scheduleMetrics, usageMetrics, wireMetrics, levelMetrics, adjustedMetrics)))
+var catalogue = slices.Clip(complete(slices.Concat(requestMetrics, fullMetrics, normalizedMetrics, mediaMetrics,
+	runMetrics, scheduleMetrics, usageMetrics, wireMetrics, levelMetrics, adjustedMetrics)))
 
 // Catalogue is every metric, in table order. The slice must not be changed.
 func Catalogue() []Metric { return catalogue }

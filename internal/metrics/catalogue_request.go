@@ -63,7 +63,7 @@ var requestMetrics = []Metric{
 	{
 		Tag: "e2e_output_token_throughput", Header: "E2E Output Token Throughput", Unit: "tokens/sec/user",
 		Formula:   "OSL / request_latency in seconds",
-		Elsewhere: "e2e_normalized_interactivity_p90 of AIPerf after 0.13 is one over p90 of the latency per token: its p10, but for how percentiles are interpolated; _p75 its p25",
+		Elsewhere: "AIPerf after 0.13 has its low percentiles as e2e_normalized_interactivity",
 		Rests:     WholeAnswer | TokenCounts, Group: Main, Order: 510,
 		Needs: Tokens, LargerIsBetter: true, Due: func(r *record.Record) float64 {
 			return per(1000*osl(r),
@@ -131,6 +131,33 @@ var fullMetrics = []Metric{
 		Rests:   WholeAnswer | TokenCounts, Group: Hidden, Order: 505, AIPerf: Place{Ours: true, RunOnly: true},
 		Needs: Streaming | Tokens, LargerIsBetter: true,
 		Record: func(r *record.Record) float64 { return per(1000, r.FullITL()) },
+	},
+}
+
+// normalizedMetrics are of a whole answer, the first wait included, by the number of its tokens. AIPerf
+// has the two run-wide ones since schema 1.5.
+var normalizedMetrics = []Metric{
+	{
+		Tag: LatencyPerOutputToken, Header: "Latency Per Output Token", Unit: "ms",
+		Formula:   "request_latency / OSL; absent where TTFT, ISL or OSL is not above 0",
+		Elsewhere: "normalized latency in the papers on Orca and vLLM; the inter-token latency of LLMPerf",
+		Rests:     WholeAnswer | TokenCounts, Group: Hidden, Order: 512, AIPerf: Place{Ours: true, RunOnly: true},
+		Needs: Streaming | Tokens, Record: latencyPerToken,
+	},
+	{
+		Tag: "e2e_normalized_interactivity_p75", Header: "E2E Normalized Interactivity P75", Unit: "tokens/sec/user",
+		Formula: "1000 / p75 of latency_per_output_token: three quarters of the requests were at least that fast",
+		Rests:   WholeAnswer | TokenCounts, Group: Hidden, Order: 513, AIPerf: Place{Ours: true},
+		Needs: Streaming | Tokens, LargerIsBetter: true,
+		Derived: interactivity("p75"),
+	},
+	{
+		Tag: "e2e_normalized_interactivity_p90", Header: "E2E Normalized Interactivity P90", Unit: "tokens/sec/user",
+		Formula:   "1000 / p90 of latency_per_output_token: nine of ten requests were at least that fast",
+		Elsewhere: "the interactivity axis of InferenceX for agents",
+		Rests:     WholeAnswer | TokenCounts, Group: Hidden, Order: 514, AIPerf: Place{Ours: true},
+		Needs: Streaming | Tokens, LargerIsBetter: true,
+		Derived: interactivity("p90"),
 	},
 }
 

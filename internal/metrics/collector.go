@@ -247,6 +247,7 @@ func (c *Collector) summary(v view, levels func() *weights) Summary {
 			found[i] = &s
 		}
 	}
+	t.told = func(tag string) *Stat { return found[position(tag)] }
 	var known []columnStat
 	for i := range catalogue {
 		if m := &catalogue[i]; c.opt.Has(m) && m.Spans == noSpan {

@@ -188,6 +188,12 @@ func (c *Collector) summaryOf(p *past, over *weights) Summary {
 	t.lasted(p.first, p.last)
 	c.complete(t, p.name == "steady")
 	t.add = func(tag string) float64 { return p.sum(tag) }
+	t.told = func(tag string) *Stat {
+		if s, ok := out.Get(tag); ok {
+			return &s
+		}
+		return nil
+	}
 	for i := range catalogue {
 		m := &catalogue[i]
 		if !c.opt.Has(m) {

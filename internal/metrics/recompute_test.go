@@ -25,6 +25,9 @@ var byHand = map[string]stats{
 	"inter_chunk_latency":                            {"avg": 16, "count": 5, "sum": 80, "p50": 20, "p25": 10, "std": math.Sqrt(24)},
 	"output_token_throughput_per_user":               {"avg": 75, "min": 50, "max": 100},
 	"e2e_output_token_throughput":                    {"avg": 56.25, "min": 50, "max": 62.5},
+	"latency_per_output_token":                       {"avg": 18, "min": 16, "max": 20, "p75": 19, "p90": 19.6}, // 80/5, 60/3
+	"e2e_normalized_interactivity_p75":               {"avg": 1000.0 / 19},
+	"e2e_normalized_interactivity_p90":               {"avg": 1000 / 19.6}, // the p10 of 50 and 62.5 would be 51.25
 	"output_sequence_length":                         {"avg": 4, "sum": 8, "min": 3, "max": 5},
 	"input_sequence_length":                          {"avg": 25, "sum": 50},
 	"output_token_count":                             {"avg": 3.5, "sum": 7},

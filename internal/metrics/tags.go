@@ -12,6 +12,7 @@ const (
 	InterTokenLatency            = "inter_token_latency"
 	InterChunkLatency            = "inter_chunk_latency"
 	OutputTokenThroughputPerUser = "output_token_throughput_per_user"
+	LatencyPerOutputToken        = "latency_per_output_token"
 	OutputSequenceLength         = "output_sequence_length"
 	InputSequenceLength          = "input_sequence_length"
 	OutputTokenCount             = "output_token_count"

@@ -27,6 +27,7 @@ type Totals struct {
 	add  func(tag string) float64
 
 	inside func(tag string) float64 // Σ value × part inside, in the steady window
+	told   func(tag string) *Stat   // what a metric before it in the catalogue says; nil: nothing
 }
 
 // Sum adds up the per-request values of a metric. It is 0 where no request
@@ -103,6 +104,17 @@ func goodSentRate(t *Totals) float64 {
 		return per(t.steady.goodSent, t.Seconds)
 	}
 	return per(t.goodSent(), t.Seconds)
+}
+
+// interactivity is one over a percentile of latency_per_output_token, in tokens/s.
+func interactivity(stat string) func(*Totals) float64 {
+	return func(t *Totals) float64 {
+		s := t.told(LatencyPerOutputToken)
+		if s == nil {
+			return math.NaN()
+		}
+		return per(1000, s.Value(stat))
+	}
 }
 
 // inputRate is Σ ISL / window.

@@ -98,6 +98,14 @@ func perUser(r *record.Record) float64 { return per(1000, r.ITL()) }
 // endToEnd is OSL / latency, in tokens/s.
 func endToEnd(r *record.Record) float64 { return per(1000*osl(r), r.Latency()) }
 
+// latencyPerToken is latency / OSL, in ms, of what has a first token and a prompt.
+func latencyPerToken(r *record.Record) float64 {
+	if !(r.TTFT() > 0 && isl(r) > 0) {
+		return math.NaN()
+	}
+	return per(r.Latency(), osl(r))
+}
+
 // prefillPerUser is ISL / TTFT, in tokens/s.
 func prefillPerUser(r *record.Record) float64 { return per(1000*isl(r), r.TTFT()) }
 
