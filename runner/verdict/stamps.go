@@ -144,7 +144,10 @@ func coalesced(p *PhaseEvidence) []Reading {
 // bounds says that a number which is reported as value lies between two others.
 func (r *Reading) bounds(tag, stat string, value, low, high float64) {
 	if value > 0 && low <= value && value <= high {
-		r.Number, r.Range = tag+"."+stat, validity.Range{Less: 1 - low/value, More: high/value - 1}
+		if r.Ranges == nil {
+			r.Ranges = validity.Ranges{}
+		}
+		r.Ranges[tag+"."+stat] = validity.Range{Less: 1 - low/value, More: high/value - 1}
 	}
 }
 
@@ -182,7 +185,7 @@ func (p *PhaseEvidence) readLate() (out []Reading) {
 		r.bounds(metrics.TimeToFirstToken, c.name, high, low, high)
 		add(r, low, high, c.name, c.of(firstToken...))
 		if r.crossed() > Valid {
-			r.Fail, r.Number = never, ""
+			r.Fail, r.Ranges = never, nil
 			add(r, low, high, c.name, good)
 		}
 	}

@@ -71,9 +71,8 @@ type Reading struct {
 	Try               string // what to do about it
 	// the metrics in doubt, or single statistics of them ("inter_token_latency.p90"); nil for the check's
 	Touches []string
-	// the number that lies in Range, where the reading bounds one ("inter_token_latency.p90")
-	Number string
-	Range  validity.Range
+	// how far single numbers may be off, where the reading bounds them
+	Ranges validity.Ranges
 	At     []Spot // the runs of the plan in which they are; nil for all
 	Mild   bool   // it marks the metrics and leaves the verdict alone
 	Told   bool   // its words say why: nothing else that was seen explains it
@@ -255,11 +254,13 @@ func (f *Finding) touch(c Check, r Reading) bool {
 		}
 	}
 	f.places = append(f.places, place{r.At, here})
-	if _, known := f.Ranges[r.Number]; r.Number != "" && !known {
+	for number, by := range r.Ranges {
 		if f.Ranges == nil {
 			f.Ranges = validity.Ranges{}
 		}
-		f.Ranges[r.Number] = r.Range
+		if _, known := f.Ranges[number]; !known {
+			f.Ranges[number] = by
+		}
 	}
 	return true
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
-	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
@@ -139,38 +138,6 @@ var workloads = []Check{
 		Doc:   "models and Server header at the start and at the end, and the model that answers name: 0 the same, 1 changed, 2 another model",
 		Read:  identity,
 	},
-}
-
-func errorShare(p *PhaseEvidence) (Reading, bool) {
-	n := p.OK + p.Failed
-	if n == 0 {
-		return Reading{}, false
-	}
-	failed := p.Failed - p.ClientFaults
-	said, try := fmt.Sprintf("%d of %s failed", failed, words.Count(n, "request")), ofFailures("")
-	if failed > 0 {
-		kinds := slices.DeleteFunc(p.Errors.Frequent(MaxKinds),
-			func(e ErrorCount) bool { return strings.HasPrefix(e.Kind, string(record.Client)) })
-		said += ": " + MostFrequent(kinds)
-		if len(kinds) > 0 {
-			try = ofFailures(kinds[0].Kind)
-		}
-	}
-	return Reading{Value: float64(failed) / float64(n), Warn: 0.001, Fail: 0.05, Detail: said, Try: try}, true
-}
-
-// ofFailures is what to try where most failures are of a kind.
-func ofFailures(kind string) string {
-	const each = "; the table requests has each error_message"
-	switch kind {
-	case "rate_limited":
-		return "a lower load: the server refuses what is above its limit (429)" + each
-	case string(record.Truncated):
-		return "the server's log, and that of a proxy before it: somebody closed the connection in the middle of answers" + each
-	case string(record.Timeout):
-		return "a lower load, or a longer --request-timeout-seconds" + each
-	}
-	return "the server's log" + each
 }
 
 // censored compares two bounds of each percentile: what was cut off took as long

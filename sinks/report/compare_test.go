@@ -626,3 +626,30 @@ func TestFailuresAreOfASide(t *testing.T) {
 		}
 	}
 }
+
+// What is decided although requests failed is marked, and the mark explained with how many did.
+func TestDecidedWhateverFailed(t *testing.T) {
+	t.Parallel()
+	c := compared()
+	c.Failed = [2]decide.Failures{{Of: 480}, {Requests: 20, Of: 480, With: "http_500"}}
+	c.Rows = c.Rows[:1]
+	r := &c.Rows[0]
+	r.Check, r.Whatever, r.Note = validity.Errors, true, "of the requests that succeeded"
+	for _, how := range []Screen{{Width: 100}, {Width: 100, Terminal: true}} {
+		var b strings.Builder
+		if err := c.WriteConsole(&b, how); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{
+			"out tok/s −9.1 % [−11.7, −6.5] † (WORSE)", "worse by over 5 % †",
+			"† of the requests that succeeded; 20 of 480 requests of after| failed (http_500), none of before",
+		} {
+			if got := oneSpace(b.String()); strings.Count(got, want) != 1 {
+				t.Errorf("not once %q in\n%s", want, &b)
+			}
+		}
+		if strings.Contains(b.String(), "verdict.errors.warn") {
+			t.Errorf("what is decided needs no other limit:\n%s", &b)
+		}
+	}
+}

@@ -60,6 +60,7 @@ type compareRow struct {
 	TrialsHigh  int    `json:"trials_if_equal_to,omitempty"`
 	Note        string `json:"note,omitempty"`
 	Undecidable bool   `json:"undecidable,omitempty"` // more trials do not decide it
+	Whatever    bool   `json:"whatever,omitempty"`    // decided, wherever the figures in doubt may lie
 	Check       string `json:"check,omitempty"`       // that puts its figures in doubt
 	// what makes it a comparison of two workloads, which was asked for all the same
 	NotTheSame []string `json:"not_the_same,omitempty"`
@@ -93,7 +94,7 @@ func (c Comparison) describeRow(r decide.Row) compareRow {
 		Outcome: string(r.Outcome), Beyond: r.BeyondMargin,
 		Harmless: r.Harmless, N: r.N, Values: r.Count, Worth: r.Effective, Detectable: metrics.OrNil(r.Detectable),
 		MustDetect: r.MustDetect, TrialsLow: r.Trials.Least, TrialsHigh: r.Trials.Most, Note: r.Note,
-		Undecidable: r.Undecidable, Check: r.Check,
+		Undecidable: r.Undecidable, Check: r.Check, Whatever: r.Whatever,
 	}
 }
 
@@ -132,7 +133,7 @@ func (r *compareRow) row() decide.Row {
 		Level: r.Level, P: orNaN(r.P), Margin: r.Margin,
 		Outcome: decide.Verdict(r.Outcome), BeyondMargin: r.Beyond, Harmless: r.Harmless, N: r.N, Count: r.Values,
 		Effective: r.Worth, Detectable: orNaN(r.Detectable), MustDetect: r.MustDetect, Note: r.Note,
-		Undecidable: r.Undecidable, Check: r.Check,
+		Undecidable: r.Undecidable, Check: r.Check, Whatever: r.Whatever,
 	}
 	if m, ok := metrics.Lookup(r.Metric); ok {
 		out.Header, out.LargerIsBetter = m.Header, m.LargerIsBetter

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep/decide"
 )
@@ -209,10 +210,19 @@ func signed(v float64, more int) string {
 
 // remark is what a row says in words, also that it is about two workloads.
 func remark(r decide.Row) string {
+	said := saidOf(r) + doubtMark(r)
 	if r.Apart {
-		return saidOf(r) + ", not the same"
+		said += ", not the same"
 	}
-	return saidOf(r)
+	return said
+}
+
+// doubtMark stands behind what is decided although the figures are in doubt.
+func doubtMark(r decide.Row) string {
+	if !r.Whatever {
+		return ""
+	}
+	return " " + validity.Taint{Check: r.Check, Level: validity.Doubtful}.Mark()
 }
 
 func saidOf(r decide.Row) string {

@@ -183,7 +183,7 @@ func (c Comparison) size(carries func(decide.Row) bool) string {
 	if most.NoRuns() {
 		return ": " + most.Note
 	}
-	return ": " + saidName([]decide.Row{most}) + " " + extent([]decide.Row{most}, most.Outcome)
+	return ": " + saidName([]decide.Row{most}) + " " + extent([]decide.Row{most}, most.Outcome) + doubtMark(most)
 }
 
 // inMargins is how many margins a change is wide, on the scale of ratios; ∞ for one without a

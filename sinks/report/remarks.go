@@ -148,6 +148,13 @@ func (c Comparison) allTheSame() string {
 	return ""
 }
 
+// lostToFailures reports whether a metric cannot be judged because requests failed.
+func (c Comparison) lostToFailures() bool {
+	return slices.ContainsFunc(c.Primary(), func(r decide.Row) bool {
+		return r.Undecidable && r.Check == validity.Errors
+	})
+}
+
 // remarks say what is not shown, how small a change the test finds, and what would
 // decide what is open. shown are the rows of the table, hidden those that are left out, and
 // more is where they are.
@@ -179,6 +186,14 @@ func (c Comparison) remarks(shown, hidden []decide.Row, more string, short bool)
 		}
 		if failed := c.Failures(); failed != "" && rows[0].Check == validity.Errors {
 			text = failed
+		}
+		if rows[0].Whatever {
+			text = strings.TrimSpace(doubtMark(rows[0])) + " " + note
+			if failed := c.Failures(); rows[0].Check == validity.Errors && failed != "" && !c.lostToFailures() {
+				text += "; " + failed
+			}
+			notes = append(notes, text)
+			continue
 		}
 		if try := toTry(rows[0]); try != "" {
 			text += "; try " + try
@@ -247,7 +262,9 @@ func (c Comparison) notes() iter.Seq2[string, []decide.Row] {
 		})
 		for len(rows) > 0 {
 			first := rows[0]
-			same := func(r decide.Row) bool { return r.Note == first.Note && remark(r) == remark(first) }
+			same := func(r decide.Row) bool {
+				return r.Note == first.Note && (remark(r) == remark(first) || r.Whatever && first.Whatever)
+			}
 			left := slices.DeleteFunc(slices.Clone(rows), same)
 			if !yield(first.Note, slices.DeleteFunc(rows, func(r decide.Row) bool { return !same(r) })) {
 				return

@@ -149,6 +149,7 @@ type Row struct {
 	Note             string  // why there is no number, "" otherwise
 	Undecidable      bool    // an UNDECIDED row that more trials do not decide: Note says why
 	Check            string  // the check that puts its figures in doubt, "" for none
+	Whatever         bool    // the outcome is the same wherever the figures in doubt may lie
 
 	// Apart says that both sides did not do the same, and are compared all the same.
 	Apart bool

@@ -138,18 +138,9 @@ func (e Estimates) Possible(k Key) (stats.Estimate, bool) {
 	if !ok {
 		return est, false
 	}
-	low := e.Values(k)
-	high := slices.Clone(low)
-	for i, o := range e.runs {
-		t := o.Taints.Of(k.Tag, k.Stat)
-		if t.None() || t.Check == validity.Backlog && e.keepsUp() {
-			continue
-		}
-		r, known := o.Ranges[k.Spoken()]
-		if !known {
-			return est, false
-		}
-		low[i], high[i] = max(0, 1-r.Less)*low[i], (1+r.More)*high[i]
+	low, high, known := e.possible(k)
+	if !known {
+		return est, false
 	}
 	if !est.HasInterval() {
 		est.Low, est.High = est.Mean, est.Mean
@@ -161,6 +152,26 @@ func (e Estimates) Possible(k Key) (stats.Estimate, bool) {
 		est.Low, est.High = min(est.Low, end.Low), max(est.High, end.High)
 	}
 	return est, true
+}
+
+// possible are the values of the trials where each that is in doubt is as low, and as high, as it
+// may be; false where it is not known how far one may be off. Failures are counted in the whole
+// run: how many of them are in a part of it is not known.
+func (e Estimates) possible(k Key) (low, high []float64, known bool) {
+	low = e.Values(k)
+	high = slices.Clone(low)
+	for i, o := range e.runs {
+		t := o.Taints.Of(k.Tag, k.Stat)
+		if t.None() || t.Check == validity.Backlog && e.keepsUp() {
+			continue
+		}
+		r, known := o.Ranges[k.Spoken()]
+		if !known || t.Check == validity.Errors && e.window != Full {
+			return nil, nil, false
+		}
+		low[i], high[i] = max(0, 1-r.Less)*low[i], (1+r.More)*high[i]
+	}
+	return low, high, true
 }
 
 // estimate brings the values of the trials together, by the kind of the metric.

@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
-	"aiperf.dev/aiperf/sweep"
 )
 
 // proof is the evidence of one metric: log-ratios of pairs, or the logarithms of both arms.
@@ -29,7 +27,10 @@ type proof struct {
 
 // evidence gathers the trials. A share of which less is better is compared by
 // what is left of the whole: 1 % errors against 6 % is 99 against 94.
-func (d *duel) evidence(k Key) proof {
+func (d *duel) evidence(k Key) proof { return d.proofOf(k, d.base.Values(k), d.candidate.Values(k)) }
+
+// proofOf is the same of given values of the trials of both arms.
+func (d *duel) proofOf(k Key, base, candidate []float64) proof {
 	m, ok := metrics.Lookup(k.Tag)
 	if !ok {
 		m = &metrics.Metric{}
@@ -39,7 +40,7 @@ func (d *duel) evidence(k Key) proof {
 		value = func(v float64) float64 { return m.Full() - v }
 	}
 	var p proof
-	p.base, p.cand = each(d.base.Values(k), value), each(d.candidate.Values(k), value)
+	p.base, p.cand = each(base, value), each(candidate, value)
 	if m.Over == metrics.Share && k.Stat == "avg" {
 		p.least = math.Sqrt(shareVariance(d.base, m, p.base) + shareVariance(d.candidate, m, p.cand))
 		p.clean = !slices.ContainsFunc(present(slices.Concat(p.base, p.cand)),
@@ -105,6 +106,28 @@ func logsOf(v []float64) []float64 {
 
 // row compares one metric at a level.
 func (d *duel) row(k Key, t Terms, level float64, primary bool) Row {
+	r := d.open(k, t, level, primary)
+	doubt := d.taint(k)
+	if doubt.None() {
+		return d.settle(r, d.evidence(k))
+	}
+	r.Check = doubt.Check
+	if doubt.Level == validity.Doubtful {
+		of := d
+		if doubt.Check == validity.Errors { // how many failed is known of the whole run, and not of a part
+			of = d.whole()
+		}
+		all := of.open(k, t, level, primary)
+		all.Check = doubt.Check
+		if of.whatever(&all) {
+			return all
+		}
+	}
+	return r.cannot(doubt.Sentence())
+}
+
+// open is a row with the values of both sides, which nothing has judged yet.
+func (d *duel) open(k Key, t Terms, level float64, primary bool) Row {
 	r := d.describe(k, t)
 	r.Primary, r.Level = primary, level
 	if e, ok := d.base.Get(k); ok {
@@ -113,11 +136,12 @@ func (d *duel) row(k Key, t Terms, level float64, primary bool) Row {
 	if e, ok := d.candidate.Get(k); ok {
 		r.Candidate = e.Mean
 	}
-	p := d.evidence(k)
-	if t := d.taint(k); !t.None() {
-		r.Check = t.Check
-		return r.cannot(t.Sentence())
-	}
+	return r
+}
+
+// settle judges a row by its evidence.
+func (d *duel) settle(r Row, p proof) Row {
+	k, level := r.Key, r.Level
 	switch {
 	case r.byQuestion(d, level):
 		return r
@@ -213,74 +237,6 @@ func (d *duel) taint(k Key) validity.Taint {
 		return b
 	}
 	return a
-}
-
-// unequal reports whether a percentile is of samples that differ so much in size that
-// this alone moves it: of an exponential latency the p90 of 64 values is on average
-// 2.2 % below the true one, that of ten times as many 0.2 %.
-func unequal(k Key, a, b float64) bool {
-	for _, t := range tails {
-		if t.stat == k.Stat && t.q > 0.5 {
-			few, many := min(a, b), max(a, b)
-			return many > 1.5*few && few < 10*float64(stats.Floor(t.q))
-		}
-	}
-	return false
-}
-
-// quantileOf is the share below a percentile.
-func quantileOf(stat string) (q float64, ok bool) {
-	for _, t := range tails {
-		if t.stat == stat {
-			return t.q, true
-		}
-	}
-	return 0, false
-}
-
-// Few reports whether the values of a run are too few for the percentile.
-func (r Row) Few() bool {
-	q, ok := quantileOf(r.Key.Stat)
-	return ok && r.Count > 0 && !certainBy(cmp.Or(r.judged, sweep.Percentile(int64(r.Count))), q, r.Effective)
-}
-
-// sent is the most requests that a run sent: answered, failed or cut short.
-func (e Estimates) sent() float64 {
-	most := 0.0
-	for _, o := range e.runs {
-		n := 0.0
-		for _, tag := range []string{metrics.RequestCount, metrics.ErrorRequestCount, metrics.CutRequestCount} {
-			if st, ok := o.stat(Full, tag); ok {
-				n += st.Avg
-			}
-		}
-		most = max(most, n)
-	}
-	return most
-}
-
-// Least is the smallest number of values that a metric has in a run, 0 where there is none.
-func (e Estimates) Least(tag string) float64 {
-	if len(e.runs) == 0 {
-		return 0
-	}
-	n := math.Inf(1)
-	for _, o := range e.runs {
-		st, _ := o.stat(e.window, tag)
-		n = min(n, float64(st.Count))
-	}
-	return n
-}
-
-// count is how many values a metric has in a run, on average.
-func (e Estimates) count(tag string) float64 {
-	sum := 0.0
-	for _, o := range e.runs {
-		if st, ok := o.stat(e.window, tag); ok {
-			sum += float64(st.Count) / float64(len(e.runs))
-		}
-	}
-	return sum
 }
 
 // atLeast is the difference with a standard error of at least that.
