@@ -194,12 +194,13 @@ func (r *runner) read(m *measured, rep *RunReport) (*reading, error) {
 	var digestErr, recordsErr error
 	beside.Go(func() { rep.records, _, digestErr = resultdir.Digest(r.journalPath(m.run)) })
 	c, parts := metrics.NewCollector(metricOptions(m.run, rep)), partsOf(m.run, rep)
-	s := r.sample(m.run, rep)
+	s, missed := r.sample(m.run, rep), metrics.CountMisses(m.Benchmark.SLOs)
 	ours := func(rec *record.Record) error {
 		c.Add(rec)
 		parts.Add(rec)
 		e.Add(rec)
 		s.add(rec)
+		missed.Add(rec)
 		return nil
 	}
 	if files == nil {
@@ -217,6 +218,7 @@ func (r *runner) read(m *measured, rep *RunReport) (*reading, error) {
 		rep.DataNotes = append([]string{rep.Fidelity.line()}, rep.DataNotes...)
 	}
 	rep.Swaps = m.Swaps
+	rep.SLOMissed, rep.SLOSeveral = missed.Of, missed.Several
 	rep.Censored = censored(c.Censoring())
 	rep.Warnings = append(rep.Warnings, parts.Notes()...)
 	if err := r.readServers(m.run, rep); err != nil {
@@ -469,7 +471,7 @@ func (r *runner) judge(rep *RunReport, read *reading) {
 	rep.Verdict = verdict.Word(rep.Findings, r.asked())
 	rep.Figures = read.figures()
 	n := rep.totals()
-	rep.Errors, rep.SLOMissed = e.Errors().Frequent(10), e.Missed
+	rep.Errors = e.Errors().Frequent(10)
 	rep.Bounds, rep.Notices, rep.Identity = e.Bounds(), e.Notices(read.shown), e.Identity
 	rep.AllFailed = n.OK == 0 && n.Failed > 0
 	rep.Aborted, rep.Lost = cmp.Or(rep.Aborted, e.ServerDied()), e.RecordsLost()

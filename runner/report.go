@@ -66,7 +66,8 @@ type RunReport struct {
 	AllFailed bool                 `json:"all_failed,omitempty"`
 	Errors    []verdict.ErrorCount `json:"errors,omitempty"` // the most frequent, at most ten
 
-	SLOMissed map[string]int64 `json:"slo_missed,omitempty"` // by metric: successes that missed it first
+	SLOMissed  map[string]int64 `json:"slo_missed,omitempty"`         // by metric: successes that missed its limit
+	SLOSeveral int64            `json:"slo_missed_several,omitempty"` // those that missed more than one limit
 
 	// Pages are families of servers' pages of metrics that no run before it had told of, by
 	// their source.

@@ -205,7 +205,7 @@ func (res *Result) single(r *report.Report) {
 		return
 	}
 	r.Full, r.Parts, r.Taints = &o.Summaries[0], o.Parts, o.Taints
-	r.Missed = rep.SLOMissed
+	r.Missed, r.MissedSeveral = rep.SLOMissed, rep.SLOSeveral
 	if len(o.Summaries) > 1 {
 		r.Steady = &o.Summaries[1]
 		start, end, _ := rep.steady()

@@ -1062,23 +1062,6 @@ func TestLongErrorsAreBrief(t *testing.T) {
 	}
 }
 
-// Only what counts as goodput's complement is counted: answers in the window.
-func TestMissedSLOsAreCounted(t *testing.T) {
-	t.Parallel()
-	w := clean()
-	w.records[3].SLOFailed, w.records[4].SLOFailed, w.records[5].SLOFailed = "time_to_first_token",
-		"time_to_first_token", "inter_token_latency"
-	w.records[6].SLOFailed, w.records[6].Status = "time_to_first_token", record.Timeout
-	w.records[7].SLOFailed, w.records[7].InWindow = "time_to_first_token", false
-	e := NewEvidence(w.result, w.host)
-	for i := range w.records {
-		e.Add(&w.records[i])
-	}
-	if e.Missed["time_to_first_token"] != 2 || e.Missed["inter_token_latency"] != 1 || len(e.Missed) != 2 {
-		t.Errorf("missed %v, want 2 × time_to_first_token, 1 × inter_token_latency", e.Missed)
-	}
-}
-
 // TestAdmissionWaitTaints: a cap changes what the server had to do, so it touches
 // every share of the requests and every latency from sending.
 func TestAdmissionWaitTaints(t *testing.T) {

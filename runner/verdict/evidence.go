@@ -39,10 +39,9 @@ type Evidence struct {
 	System       int64 // tokens of the system prompt that was asked for, which all prompts share
 	// by the first session of a tree: the most tokens of a prompt and its answer so far, by the server's count
 	talks    map[string]int64
-	Apart    float64          // ms: how far apart several workers began a phase at most; 0 of one
-	Lost     []LostWorker     // that others went on without
-	Headroom float64          // capacity of this machine ÷ what is planned; NaN when the plan is small
-	Missed   map[string]int64 // SLO → successes in the window that missed it first
+	Apart    float64      // ms: how far apart several workers began a phase at most; 0 of one
+	Lost     []LostWorker // that others went on without
+	Headroom float64      // capacity of this machine ÷ what is planned; NaN when the plan is small
 }
 
 // StampError is what arrival stamps were late by, measured during the run, in ms;
@@ -109,7 +108,7 @@ const mostSamples = 1 << 16
 
 // NewEvidence prepares for the phases of res; warmups count for nothing.
 func NewEvidence(res loadgen.Result, host telemetry.Host) *Evidence {
-	e := &Evidence{Host: host, Headroom: math.NaN(), Missed: map[string]int64{}}
+	e := &Evidence{Host: host, Headroom: math.NaN()}
 	for _, p := range res.Phases {
 		if !p.Warmup {
 			e.Phases = append(e.Phases, &PhaseEvidence{Result: p, Errors: Failures{}, stops: host.Hiccup.Stops})
@@ -121,9 +120,6 @@ func NewEvidence(res loadgen.Result, host telemetry.Host) *Evidence {
 // Add takes one record. Records may come in any order.
 func (e *Evidence) Add(r *record.Record) {
 	e.Journaled++
-	if r.SLOFailed != "" && r.InWindow && r.Succeeded() && !r.Warmup {
-		e.Missed[r.SLOFailed]++
-	}
 	if !r.Warmup {
 		e.served.add(r)
 	}

@@ -52,13 +52,14 @@ type Report struct {
 	Why        string          // the first of them did
 
 	// One run, when the plan is a single one.
-	Full, Steady *metrics.Summary
-	FullFor      time.Duration    // length of the time that the rates of the whole run count
-	SteadyFor    time.Duration    // length of the steady window
-	Parts        []metrics.Part   // of several targets and models: each
-	Taints       validity.Taints  // what findings do to the numbers of the only run
-	Missed       map[string]int64 // by SLO: requests that missed it first
-	Asked        string           // what was asked for, where it can be compared: "asked 64"
+	Full, Steady  *metrics.Summary
+	FullFor       time.Duration    // length of the time that the rates of the whole run count
+	SteadyFor     time.Duration    // length of the steady window
+	Parts         []metrics.Part   // of several targets and models: each
+	Taints        validity.Taints  // what findings do to the numbers of the only run
+	Missed        map[string]int64 // by SLO: requests that missed it
+	MissedSeveral int64            // requests that missed more than one SLO
+	Asked         string           // what was asked for, where it can be compared: "asked 64"
 	// nobody said how long prompts are
 	DefaultISL bool
 

@@ -401,3 +401,19 @@ func TestInvalidPercentilesAreNotCalledCertain(t *testing.T) {
 		t.Errorf("with one:\n%s", s)
 	}
 }
+
+// The counts of missed limits overlap, and say by how much.
+func TestMissesOverlap(t *testing.T) {
+	t.Parallel()
+	r := &Report{Missed: map[string]int64{"time_to_first_token": 98, "inter_token_latency": 16}, MissedSeveral: 4}
+	if got, want := r.missedLimits(), "; 16 missed ITL; 98 missed TTFT (4 missed both)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	r.Missed["request_latency"] = 7
+	if got := r.missedLimits(); !strings.HasSuffix(got, "TTFT (4 missed more than one)") {
+		t.Error(got)
+	}
+	if r.MissedSeveral = 0; strings.Contains(r.missedLimits(), "(") {
+		t.Error(r.missedLimits())
+	}
+}

@@ -623,9 +623,7 @@ func (r *Report) good(s *sheet) {
 	if sent, ok := r.Full.Get(metrics.GoodRequestFractionFromSent); ok && sent.Avg != share.Avg {
 		text += "; " + words.Percent(sent.Avg) + " met the limits if timed from sending"
 	}
-	for _, tag := range slices.Sorted(maps.Keys(r.Missed)) {
-		text += fmt.Sprintf("; %s missed %s", words.Whole(r.Missed[tag]), metrics.Series(tag, ""))
-	}
+	text += r.missedLimits()
 	for _, x := range []struct {
 		n   int64
 		how string
@@ -635,6 +633,21 @@ func (r *Report) good(s *sheet) {
 		}
 	}
 	s.wrapped(words.Pad("Goodput", labelColumn), text+r.unlessGated())
+}
+
+// missedLimits counts the requests that missed each limit, and, as one may miss several, how many did:
+// "; 16 missed ITL; 98 missed TTFT (4 missed both)".
+func (r *Report) missedLimits() (said string) {
+	for _, tag := range slices.Sorted(maps.Keys(r.Missed)) {
+		said += fmt.Sprintf("; %s missed %s", words.Whole(r.Missed[tag]), metrics.Series(tag, ""))
+	}
+	switch {
+	case r.MissedSeveral > 0 && len(r.Missed) == 2:
+		said += fmt.Sprintf(" (%s missed both)", words.Whole(r.MissedSeveral))
+	case r.MissedSeveral > 0:
+		said += fmt.Sprintf(" (%s missed more than one)", words.Whole(r.MissedSeveral))
+	}
+	return said
 }
 
 // goodSpan says that the rate of good requests is of the steady window, where that of the

@@ -386,7 +386,7 @@ var explored = []Key{
 	{metrics.RequestLatency, "p99"},
 	{metrics.TimeToFirstToken, "p99"},
 	{metrics.InterTokenLatency, "p99"},
-	{metrics.OutputTokenThroughputPerUser, "avg"},
+	{metrics.OutputTokenThroughputPerUser, "p50"},
 	{metrics.OutputSequenceLength, "avg"},
 	{metrics.ErrorRate, "avg"},
 }

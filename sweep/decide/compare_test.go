@@ -172,6 +172,32 @@ func TestCompareByHand(t *testing.T) {
 	}
 }
 
+// What a user sees per second is compared by its median: tokens that arrive together give a few requests
+// thousands of tokens per second, which make the mean of the slower side the higher one.
+func TestCompareSpeedsOfUsersByTheMedian(t *testing.T) {
+	t.Parallel()
+	with := func(a decide.Arm, median, mean float64) decide.Arm {
+		for i := range a.Cells[0].Runs {
+			full := &a.Cells[0].Runs[i].Summaries[0]
+			s := full.Stats[0]
+			s.Tag, s.Header, s.Unit = "output_token_throughput_per_user", "Output Token Throughput Per User", "tokens/sec/user"
+			s.P50, s.Avg = median*wobble[i], mean*wobble[i]
+			full.Stats = append(full.Stats, s)
+		}
+		return a
+	}
+	c, err := decide.Compare(with(arm("a", base, flow), 100, 106), with(arm("b", base, flow), 90.8, 163), decide.Terms{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range c.Rows {
+		if r.Key.Tag == "output_token_throughput_per_user" && (r.Key.Stat != "p50" || r.Change > -0.08) {
+			t.Errorf("the slower side has %s %+.3f", r.Key.Stat, r.Change)
+		}
+	}
+	find(t, c, decide.Key{Tag: "output_token_throughput_per_user", Stat: "p50"})
+}
+
 func TestCompareRefusesTheUnlike(t *testing.T) {
 	t.Parallel()
 	a, b := arm("a", base, flow), arm("b", base, flow)
