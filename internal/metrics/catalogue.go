@@ -109,7 +109,8 @@ type Place struct {
 
 // Metric is one row of the catalogue. Exactly one of Record, List, Derived,
 // Spans and Of says how it is computed, save that a Derived metric may also
-// have a Record that says what one request contributes.
+// have a Record that says what one request contributes, or Spans that it is
+// read from.
 type Metric struct {
 	Tag    string
 	Header string // without unit

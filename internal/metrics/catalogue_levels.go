@@ -57,6 +57,15 @@ var levelMetrics = []Metric{
 		AIPerf: Place{RunOnly: true}, Record: since(intended, end),
 	},
 
+	{
+		Tag: "metric_duration_coverage", Header: "Metric Duration Coverage", Unit: "ratio",
+		Formula: "share of the window in which a request was under way, in [sent, end), that succeeded and has a " +
+			"TTFT, and an ITL unless its answer is one token",
+		Elsewhere: "AIPerf after 0.13 wants 0.95 of the run of a scenario covered; this definition is our own",
+		Rests:     Outcomes | FirstToken, Group: Hidden, Order: 3010, Needs: Streaming | Tokens, LargerIsBetter: true,
+		AIPerf: Place{Ours: true}, Spans: toldPart, Derived: coverage,
+	},
+
 	// The same levels over the time in which their own concurrency is not 0
 	{
 		Tag: "active_decode_throughput", Header: "Active Decode Throughput", Unit: "tokens/sec",

@@ -255,10 +255,10 @@ func (c *Collector) summary(v view, levels func() *weights) Summary {
 			keep(i, s, ok)
 		}
 	}
-	over := levels()
+	t.over = levels()
 	for i := range catalogue {
 		if m := &catalogue[i]; c.opt.Has(m) && m.Spans != noSpan {
-			s, ok := over.stat(m)
+			s, ok := t.level(m)
 			keep(i, s, ok)
 		}
 	}

@@ -185,6 +185,7 @@ func (c *Collector) summaryOf(p *past, over *weights) Summary {
 	out := Summary{Window: p.name}
 	t := &p.totals
 	t.Seconds, t.Duration, t.sums = p.window.seconds(), math.NaN(), map[string]float64{}
+	t.over = over
 	t.lasted(p.first, p.last)
 	c.complete(t, p.name == "steady")
 	t.add = func(tag string) float64 { return p.sum(tag) }
@@ -199,7 +200,7 @@ func (c *Collector) summaryOf(p *past, over *weights) Summary {
 		if !c.opt.Has(m) {
 			continue
 		}
-		if s, ok := c.tallied(i, m, p, over); ok {
+		if s, ok := c.tallied(i, m, p); ok {
 			out.Stats = append(out.Stats, s)
 		}
 	}
@@ -223,12 +224,12 @@ func (p *past) sum(tag string) float64 {
 	return sumOf(t.sum, t.hist.n, about)
 }
 
-func (c *Collector) tallied(i int, m *Metric, p *past, over *weights) (Stat, bool) {
+func (c *Collector) tallied(i int, m *Metric, p *past) (Stat, bool) {
 	switch {
+	case m.Spans != noSpan:
+		return p.totals.level(m)
 	case m.Derived != nil:
 		return derived(m, &p.totals)
-	case m.Spans != noSpan:
-		return over.stat(m)
 	case m.Of != "":
 		of := &p.tallies[position(m.Of)]
 		if p.totals.In(record.Due&^record.InOK) == 0 || of.hist.n == 0 {

@@ -106,6 +106,7 @@ var byHand = map[string]stats{
 	"effective_concurrency":         {"avg": 1.63, "min": 0, "max": 3, "std": math.Sqrt(3.13 - 1.63*1.63), "p50": 2, "p90": 2, "p95": 2, "p99": 3, "sum": math.NaN(), "count": math.NaN()},
 	"effective_decode_concurrency":  {"avg": 0.93, "max": 2},
 	"effective_prefill_concurrency": {"avg": 0.60, "max": 2},
+	"metric_duration_coverage":      {"avg": 0.88}, // 2..90 and 10..75 ms; the failure and the cancelled one tell nothing
 	// two requests: 40 and 10 tokens in, 5 and 3 out; the first prefills in
 	// 2..42 ms and decodes in gaps of 10, 10 and 20 ms, the second in 10..30 ms
 	// and two gaps of 20 ms
@@ -319,6 +320,42 @@ func opened() *metrics.Collector {
 	r.Open, r.SLOFailed = true, "request_latency"
 	c.Add(r)
 	return c
+}
+
+// What tells a latency covers the time it was under way, together with others once: 10..30 ms
+// and 20..40 ms, and 90..95 ms by an answer of one token, which has no ITL. A failure, an answer
+// whose tokens nobody counted and one that did not stream cover nothing; nor does what was cut off.
+func TestDurationCoverage(t *testing.T) {
+	t.Parallel()
+	c := metrics.NewCollector(metrics.Options{
+		Streaming: true, Tokens: true, Window: metrics.Window{End: 100 * msec},
+		Steady: metrics.Window{Start: 35 * msec, End: 85 * msec},
+	})
+	for _, x := range []struct {
+		from, to, osl int64
+		change        func(*record.Record)
+	}{
+		{10, 30, 2, func(*record.Record) {}},
+		{20, 40, 3, func(*record.Record) {}},
+		{45, 60, 2, func(r *record.Record) { r.Status = record.HTTPError }},
+		{60, 70, record.None, func(*record.Record) {}},
+		{70, 80, 2, func(r *record.Record) { r.Streamed = false }},
+		{80, 85, 2, func(r *record.Record) { r.Status, r.InWindow, r.Measured = record.Cut, false, true }},
+		{90, 95, 1, func(*record.Record) {}},
+	} {
+		r := record.New()
+		r.Status, r.Streamed, r.InWindow, r.ISL, r.OSL = record.OK, true, true, 5, x.osl
+		r.Intended, r.Admitted, r.Sent, r.End = x.from*msec, x.from*msec, x.from*msec, x.to*msec
+		r.FirstToken, r.LastToken = (x.from+1)*msec, (x.to-1)*msec
+		r.Chunks = []record.Chunk{{At: r.FirstToken}, {At: r.LastToken}}
+		x.change(&r)
+		c.Add(&r)
+	}
+	for i, want := range []float64{0.35, 0.1} { // of the steady window: 35..40 ms
+		if st, ok := c.Summaries()[i].Get("metric_duration_coverage"); !ok || !near(st.Avg, want) || !st.Scalar {
+			t.Errorf("window %d: %+v, want %v", i, st, want)
+		}
+	}
 }
 
 // The steady window holds the requests that were sent in it; rates count

@@ -23,6 +23,7 @@ const (
 	prefillPerSlot      // prefillRate / prefillPart
 	decodePerSlot       // decodeRate / decodePart
 	heldTokens          // Σ ISL over the request + OSL / chunks from each chunk on
+	toldPart            // requests in [sent, end) that tell a TTFT, and an ITL where they have two tokens
 	spans
 )
 
@@ -33,6 +34,8 @@ func (s span) slots() span {
 		return prefillPart
 	case decodePart, decodeRate, decodePerSlot:
 		return decodePart
+	case toldPart:
+		return toldPart
 	}
 	return wholeRequest
 }
@@ -203,6 +206,7 @@ type cursor struct {
 	prefill, overall float64 // rates, tokens/s
 	tokens           float64 // added so far
 	perChunk         float64
+	told             float64   // 1 where the request tells its latencies
 	perGap           float64   // tokens of one gap that is not empty
 	rate             float64   // of the present gap
 	gaps             []float32 // still to come, ms
@@ -235,6 +239,9 @@ func (c *cursor) begin(x life) {
 		return
 	}
 	c.gaps = x.gaps
+	if x.osl > 0 {
+		c.told = 1
+	}
 	c.perChunk = float64(x.osl) / float64(len(c.gaps)+1)
 	if x.osl < 2 || c.end == c.first {
 		return
@@ -262,6 +269,7 @@ func (c *cursor) step(level *[spans]float64) bool {
 			c.stage, c.due = toEnd, c.end
 			return true
 		}
+		level[toldPart] += c.told
 		level[prefillPart]++
 		level[prefillRate] += c.prefill
 		level[tokenRate] += c.prefill
@@ -286,6 +294,7 @@ func (c *cursor) step(level *[spans]float64) bool {
 	default:
 		level[wholeRequest]--
 		if c.first != record.None {
+			level[toldPart] -= c.told
 			level[decodePart]--
 			level[decodeRate] -= c.rate
 			level[tokenRate] -= c.overall

@@ -27,6 +27,7 @@ type Totals struct {
 	add  func(tag string) float64
 
 	inside func(tag string) float64 // Σ value × part inside, in the steady window
+	over   *weights                 // the levels of the window, for what is read from them
 	told   func(tag string) *Stat   // what a metric before it in the catalogue says; nil: nothing
 }
 
@@ -116,6 +117,9 @@ func interactivity(stat string) func(*Totals) float64 {
 		return per(1000, s.Value(stat))
 	}
 }
+
+// coverage is the share of the window in which a request was under way that tells its latencies.
+func coverage(t *Totals) float64 { return t.over.heldShare(toldPart) }
 
 // inputRate is Σ ISL / window.
 func inputRate(t *Totals) float64 { return per(t.came(InputSequenceLength), t.Seconds) }

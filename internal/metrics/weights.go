@@ -54,6 +54,20 @@ func (w *weights) stat(m *Metric) (Stat, bool) {
 	return h.stat(m, h.idle), true
 }
 
+// level is what a metric of levels says: their distribution, or one value made of them.
+func (t *Totals) level(m *Metric) (Stat, bool) {
+	if m.Derived != nil {
+		return derived(m, t)
+	}
+	return t.over.stat(m)
+}
+
+// heldShare is the share of the window in which some request brings a level about.
+func (w *weights) heldShare(s span) float64 {
+	h := &w.of[s]
+	return per(h.total, h.total+h.idle)
+}
+
 func share(rate, slots float64) float64 {
 	if slots <= 0 {
 		return 0

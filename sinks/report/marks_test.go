@@ -93,7 +93,7 @@ var legends = []struct{ mark, row, legend string }{
 // has that mark alone.
 func TestMarksHaveTheirLegend(t *testing.T) {
 	t.Parallel()
-	rng := rand.New(rand.NewPCG(22, 11))
+	rng := rand.New(rand.NewPCG(22, 12))
 	seen := map[string]int{}
 	for range 60 {
 		r := crowded(t, rng, []string{"coalesced", "late"}, []string{
