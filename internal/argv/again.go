@@ -10,21 +10,33 @@ import (
 	"aiperf.dev/aiperf/schema"
 )
 
-// Again is a command, as Masked has it, with the value of one of its flags changed, so that
+// Change is a flag with another value: its name, or "set" with a value "path=…".
+type Change struct{ Flag, Value string }
+
+// Again is a command, as Masked has it, with the values of some of its flags changed, so that
 // it can be pasted: the results of aiperf run go to a folder of their own, and nothing is
-// resumed or replaced. flag is its name, or "set" with a value "path=…". Where no command can
-// be made, because a secret is masked or standard input was read, it is the flag alone.
-func Again(command, flag, value string) string {
-	alone := "--" + flag + " " + Shell(value)
+// resumed or replaced. Where no command can be made, because a secret is masked or standard input
+// was read, it is the flags alone.
+func Again(command string, changes ...Change) string {
+	var alone []string
+	changed := map[string]bool{}
+	paths := pathsOf(schema.Options())
+	for _, c := range changes {
+		alone = append(alone, "--"+c.Flag+" "+Shell(c.Value))
+		path := paths["--"+c.Flag]
+		if c.Flag == "set" {
+			path, _, _ = strings.Cut(c.Value, "=")
+		}
+		changed[path] = true
+	}
 	words, ok := split(command)
 	if !ok || len(words) < 2 || words[0] != "aiperf" || slices.Contains(words, "-") ||
 		strings.Contains(command, secret.Mask) || strings.Contains(command, secret.Gap) {
-		return alone
+		return strings.Join(alone, " ")
 	}
-	paths := pathsOf(schema.Options())
-	changed := paths["--"+flag]
-	if flag == "set" {
-		changed, _, _ = strings.Cut(value, "=")
+	set := func(word string) bool { // another value of what is changed
+		path, _, _ := strings.Cut(word, "=")
+		return changed[path]
 	}
 	out := words[:2:2]
 	for i := 2; i < len(words); i++ {
@@ -32,7 +44,7 @@ func Again(command, flag, value string) string {
 		path := paths[strings.ReplaceAll(name, "_", "-")]
 		next := !glued && i+1 < len(words) && !IsFlag(words[i+1]) // its value is the next word
 		switch {
-		case path != "" && path == changed, name == "--set" && next && strings.HasPrefix(words[i+1], changed+"="):
+		case path != "" && changed[path], name == "--set" && next && set(words[i+1]):
 			if next {
 				i++
 			}
@@ -42,7 +54,7 @@ func Again(command, flag, value string) string {
 				i++
 				given = words[i]
 			}
-			out = append(out, "--artifact-dir", beside(given))
+			out = append(out, "--artifact-dir", Beside(given))
 		default:
 			out = append(out, words[i])
 		}
@@ -50,7 +62,7 @@ func Again(command, flag, value string) string {
 	for i, w := range out {
 		out[i] = Shell(w)
 	}
-	return strings.Join(append(out, alone), " ")
+	return strings.Join(append(out, alone...), " ")
 }
 
 // artifactDir is the setting for the folder of the results.
@@ -72,8 +84,8 @@ func pathsOf(opts []schema.Option) map[string]string {
 
 var numbered = regexp.MustCompile(`-([0-9]{1,3})$`)
 
-// beside is the name of a folder beside dir: before-2, before-3.
-func beside(dir string) string {
+// Beside is the name of a folder beside dir: before-2, before-3.
+func Beside(dir string) string {
 	dir = strings.TrimRight(dir, `/\`)
 	if m := numbered.FindStringSubmatchIndex(dir); m != nil {
 		n, _ := strconv.Atoi(dir[m[2]:m[3]])

@@ -42,17 +42,18 @@ func TestAgain(t *testing.T) {
 		{[]string{"-"}, "run", "request-count", "--request-count 9"},
 	} {
 		command := argv.Masked(c.with, append([]string{"aiperf", c.with}, c.words...), schema.Options())
-		if got := argv.Again(command, c.flag, "9"); got != c.want {
+		if got := argv.Again(command, argv.Change{Flag: c.flag, Value: "9"}); got != c.want {
 			t.Errorf("%q: %q, want %q", command, got, c.want)
 		}
 	}
 	for _, command := range []string{"", "simulation", "aiperf run 'ab"} {
-		if got := argv.Again(command, "request-count", "9"); got != "--request-count 9" {
+		if got := argv.Again(command, argv.Change{Flag: "request-count", Value: "9"}); got != "--request-count 9" {
 			t.Errorf("%q: %q", command, got)
 		}
 	}
-	got := argv.Again("aiperf run 'ab.cue' --set 'search.range=[1,8]' --set 'search.share=0.9'", "set", "search.range=[1, 16]")
-	if want := "aiperf run ab.cue --set search.share=0.9 --set 'search.range=[1, 16]'"; got != want {
+	got := argv.Again("aiperf run 'ab.cue' --set 'search.range=[1,8]' --set 'search.share=0.9'",
+		argv.Change{Flag: "set", Value: "search.range=[1, 16]"}, argv.Change{Flag: "num-profile-runs", Value: "4"})
+	if want := "aiperf run ab.cue --set search.share=0.9 --set 'search.range=[1, 16]' --num-profile-runs 4"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

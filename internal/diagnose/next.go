@@ -21,7 +21,7 @@ func (r *Report) commands(dir, measured string) {
 		}
 		switch {
 		case flag != "" && measured != "":
-			c.Command = argv.Again(measured, flag, value)
+			c.Command = argv.Again(measured, argv.Change{Flag: flag, Value: value})
 		case flag != "":
 			c.Command = "--" + flag + " " + value
 		case c.rule.checked:

@@ -192,16 +192,20 @@ func (m *marks) indicative(longer func(requests float64) (flag, value, takes str
 	return fmt.Sprintf("%s uncertain, of %s requests a run: %s%s", words.And(m.small), of, try, m.least.alike(q))
 }
 
-// longer is the flag that makes every run of the plan have so many requests, and how long the
-// plan takes then at the rates of its cells: "request-count", "1200", "about 12m in all".
+// longer is the flag that makes every run of the plan have so many requests, and how long it takes
+// then: "request-count", "1200", "about 12m in all".
 func (r *Report) longer(requests float64) (flag, value, takes string) {
+	return runsOf(requests, r.everyCell(), r.Plan.Trials)
+}
+
+// runsOf is the same of some cells, at the rates that they had.
+func runsOf(requests float64, cells []*decide.CellResult, trials int) (flag, value, takes string) {
 	counted, slowest, all := true, 0.0, 0.0
-	for i := range r.Results.Cells {
-		c := &r.Results.Cells[i]
+	for _, c := range cells {
 		counted = counted && c.Cell.Resolved != nil && sweep.Planned(c.Cell.Resolved.Benchmark.Phases) > 0
 		if e, ok := c.Full.Get(decide.Key{Tag: metrics.RequestThroughput, Stat: "avg"}); ok && e.Mean > 0 {
 			slowest = max(slowest, requests/e.Mean)
-			all += requests / e.Mean * float64(r.Plan.Trials)
+			all += requests / e.Mean * float64(trials)
 		}
 	}
 	flag, value = "request-count", fmt.Sprintf("%.0f", requests)
@@ -211,7 +215,7 @@ func (r *Report) longer(requests float64) (flag, value, takes string) {
 	if !counted { // time ends the runs
 		slowest = decide.RoundSeconds(slowest)
 		flag, value = "benchmark-duration", fmt.Sprintf("%.0f", slowest)
-		all = slowest * float64(len(r.Results.Cells)*r.Plan.Trials)
+		all = slowest * float64(len(cells)*trials)
 	}
 	return flag, value, "about " + words.Span(time.Duration(all*1e9)) + " in all"
 }

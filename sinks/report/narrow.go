@@ -67,7 +67,7 @@ func (r *Report) narrow(command string) []step {
 		sweep.AxisNamed(r.Plan.Searched().Name).Whole && high-low <= 1 || low >= high {
 		return nil
 	}
-	next := argv.Again(command, "set", fmt.Sprintf("search.range=[%s, %s]", load(low), load(high)))
+	next := argv.Again(command, argv.Change{Flag: "set", Value: fmt.Sprintf("search.range=[%s, %s]", load(low), load(high))})
 	if e.Start != nil {
 		next += " --set search.start=" + load(min(max(*e.Start, low), high))
 	}

@@ -23,9 +23,10 @@ const mostAdvised = 30
 
 // wanted is what would decide one kind of question.
 type wanted struct {
-	what     string // "which cell is best"
-	trials   int    // how many decide it; 0 where that is not known
-	requests int    // of a limit: how many of a cell decide it
+	what     string               // "which cell is best"
+	trials   int                  // how many decide it; 0 where that is not known
+	requests int                  // of a limit: how many of a cell decide it
+	open     []*decide.CellResult // those that it is about; nil for all of the plan
 }
 
 // WantedSentence says what would decide that which is open, of the answers that are told,
@@ -71,12 +72,16 @@ func (s *sheet) steps(all []step) {
 }
 
 // again is the command that measured this, with one of its flags changed.
-func (r *Report) again(flag, value string) string { return argv.Again(r.Command, flag, value) }
+func (r *Report) again(flag, value string) string {
+	return argv.Again(r.Command, argv.Change{Flag: flag, Value: value})
+}
 
 // withTrials is the same with so many trials of each cell.
-func withTrials(command string, n int) string {
+func withTrials(command string, n int) string { return argv.Again(command, trialsOption(n)) }
+
+func trialsOption(n int) argv.Change {
 	flag, value, _ := strings.Cut(strings.TrimPrefix(schema.TrialsOption(n), "--"), " ")
-	return argv.Again(command, flag, value)
+	return argv.Change{Flag: flag, Value: value}
 }
 
 func (r *Report) wanted() (out []step) {
@@ -104,21 +109,26 @@ func (r *Report) wanted() (out []step) {
 	}
 	switch {
 	case len(few) > 0:
-		aside := r.trialsTake(most.trials)
+		loads, cells := r.onlyLoads(openIn(few))
+		command := argv.Again(r.Command, append(loads, trialsOption(most.trials))...)
+		aside := r.trialsTake(most.trials, len(cells))
 		if most.requests > 0 {
 			aside = strings.TrimSuffix(words.Count(most.requests, "request")+" per cell show 99 %, "+aside, ", ")
 		}
-		out = append(out, step{"to decide " + listed(few), withTrials(r.Command, most.trials), aside})
+		out = append(out, step{"to decide " + listed(few), command, aside})
 	case r.Plan.Trials < enoughTrials && r.openBest(func(b decide.Best) bool { return !b.Trials.Known() }):
 		out = append(out, step{
 			fmt.Sprintf("fewer than %d trials seldom show which cell is best", enoughTrials),
-			withTrials(r.Command, enoughTrials), r.trialsTake(enoughTrials),
+			withTrials(r.Command, enoughTrials), r.trialsTake(enoughTrials, len(r.Plan.Cells)),
 		})
 	}
 	for _, w := range many {
 		if w.requests > 0 {
-			flag, value, takes := r.longer(decide.RoundRequests(float64(w.requests) / float64(r.Plan.Trials)))
-			out = append(out, step{"to decide " + w.what, r.again(flag, value), takes})
+			requests := decide.RoundRequests(float64(w.requests) / float64(r.Plan.Trials))
+			loads, cells := r.onlyLoads(w.open)
+			flag, value, takes := runsOf(requests, cells, r.Plan.Trials)
+			command := argv.Again(r.Command, append(loads, argv.Change{Flag: flag, Value: value})...)
+			out = append(out, step{"to decide " + w.what, command, takes})
 		} else {
 			out = append(out, step{fmt.Sprintf("to decide %s takes up to %d trials", w.what, w.trials), "", ""})
 		}
@@ -126,13 +136,24 @@ func (r *Report) wanted() (out []step) {
 	return out
 }
 
-// trialsTake is how long so many trials of all cells take, as long as those that were measured
+// openIn are the cells that some questions are about; nil where one of them is about all.
+func openIn(all []wanted) (cells []*decide.CellResult) {
+	for _, w := range all {
+		if w.open == nil {
+			return nil
+		}
+		cells = append(cells, w.open...)
+	}
+	return cells
+}
+
+// trialsTake is how long so many trials of some cells take, as long as those that were measured
 // each: "about 12m in all"; "" where that is not known.
-func (r *Report) trialsTake(trials int) string {
+func (r *Report) trialsTake(trials, cells int) string {
 	if r.Elapsed <= 0 || r.Runs == 0 {
 		return ""
 	}
-	runs := len(r.Plan.Cells) * trials
+	runs := cells * trials
 	return "about " + words.Span(r.Elapsed/time.Duration(r.Runs)*time.Duration(runs)) + " in all"
 }
 
@@ -149,7 +170,7 @@ func listed(all []wanted) string {
 func (r *Report) wantedForBest() wanted {
 	w := wanted{what: "which cell is best"}
 	r.openBest(func(b decide.Best) bool {
-		w.trials = max(w.trials, b.Trials.Most)
+		w.trials, w.open = max(w.trials, b.Trials.Most), append(w.open, b.MayBe...)
 		return false
 	})
 	return w
@@ -210,9 +231,13 @@ func openLimits(cells []*decide.CellResult) bool {
 func (r *Report) wantedForLimits() wanted {
 	w := wanted{what: "the limits"}
 	for i := range r.Results.Cells {
-		for _, s := range r.Results.Cells[i].SLOs {
+		c := &r.Results.Cells[i]
+		for _, s := range c.SLOs {
 			if s.Trials > w.trials {
 				w.trials, w.requests = s.Trials, s.Requests
+			}
+			if s.State == decide.Undecided && !s.Undecidable {
+				w.open = append(w.open, c)
 			}
 		}
 	}
@@ -223,9 +248,10 @@ func (r *Report) wantedForLimits() wanted {
 func (r *Report) wantedForGates() wanted {
 	w := wanted{what: "the gates"}
 	for i := range r.Results.Cells {
-		for _, g := range r.Results.Cells[i].Gates {
+		c := &r.Results.Cells[i]
+		for _, g := range c.Gates {
 			if g.State == decide.Undecided && !g.Undecidable {
-				w.trials = max(w.trials, g.Trials.Most)
+				w.trials, w.open = max(w.trials, g.Trials.Most), append(w.open, c)
 			}
 		}
 	}

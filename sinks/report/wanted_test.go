@@ -4,10 +4,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 	"aiperf.dev/aiperf/sweep/sweeptest"
 )
@@ -65,11 +67,51 @@ func TestWhatIsAdvisedDecides(t *testing.T) {
 	}
 }
 
+// What is decided is not measured again: the next command has the loads that are open, and no others,
+// and takes as long as they do.
+func TestOnlyOpenLoadsAreRepeated(t *testing.T) {
+	t.Parallel()
+	const loads = "parameters: {phases.profiling.concurrency: [2, 4, 8]}"
+	bad := func(c *sweep.Cell) bool { return c.Resolved.Benchmark.Phases[0].Concurrency == 8 }
+	for _, x := range []struct{ sweep, command, want string }{
+		{loads, "", "--concurrency 2,4 --num-profile-runs 8 (368 requests per cell show 99 %, about 1m20s in all)"},
+		{
+			loads, "aiperf run a.yaml --concurrency 2,4,8 --artifact-dir s1",
+			"aiperf run a.yaml --artifact-dir s1-2 --concurrency 2,4 --num-profile-runs 8",
+		},
+		{
+			loads, "aiperf profile -m demo --concurrency 2,4,8 --num-profile-runs 3",
+			"aiperf profile -m demo --concurrency 2,4 --artifact-dir out-2 --num-profile-runs 8",
+		},
+		{ // another axis than the load stays whole
+			"parameters: {phases.profiling.concurrency: [2, 4, 8], dataset.isl: [64, 128]}", "aiperf run a.yaml",
+			"aiperf run a.yaml --concurrency 2,4 --num-profile-runs 8 (368 requests per cell show 99 %, about 2m40s in all)",
+		},
+		{ // axes that move together
+			"type: zip, parameters: {phases.profiling.concurrency: [2, 8], dataset.isl: [64, 128]}", "aiperf run a.yaml",
+			"aiperf run a.yaml --num-profile-runs 8",
+		},
+	} {
+		r := limitedTo(t, 3, 60, x.sweep, bad)
+		r.Command, r.Elapsed, r.Runs = x.command, time.Duration(5*3*len(r.Plan.Cells))*time.Second, 3*len(r.Plan.Cells)
+		if got := r.WantedSentence(); !strings.Contains(got, x.want) {
+			t.Errorf("%s of %q: %q has no %q", x.sweep, x.command, got, x.want)
+		}
+	}
+}
+
 // limited is a plan of two loads, each request of which is good.
 func limited(t *testing.T, trials, requests int) *Report {
 	t.Helper()
+	none := func(*sweep.Cell) bool { return false }
+	return limitedTo(t, trials, requests, "parameters: {phases.profiling.concurrency: [2, 4]}", none)
+}
+
+// limitedTo is a plan of a sweep; half of the requests of bad cells miss the limit.
+func limitedTo(t *testing.T, trials, requests int, sweepBlock string, bad func(*sweep.Cell) bool) *Report {
+	t.Helper()
 	plan := sweeptest.PlanOf(t, "multi_run.num_runs="+strconv.Itoa(trials), "benchmark.endpoint.streaming=true",
-		"benchmark.slos={time_to_first_token: 100}", "sweep={parameters: {phases.profiling.concurrency: [2, 4]}}")
+		"benchmark.slos={time_to_first_token: 100}", "sweep={"+sweepBlock+"}")
 	var outcomes []decide.Outcome
 	for _, run := range plan.Runs {
 		o := decide.Outcome{
@@ -91,6 +133,9 @@ func limited(t *testing.T, trials, requests int) *Report {
 			x.v *= 1 + 1e-4*float64(run.Trial)
 			if x.unit == "ratio" {
 				x.v = 1
+				if bad(run.Cell) {
+					x.v = 0.5
+				}
 			}
 			st.Avg = x.v
 			for _, stat := range shownPercentiles {
