@@ -82,11 +82,8 @@ func (r *Report) limitsSentence(short bool) string {
 			said += ", " + x.how + r.which(x.state, x.never)
 		}
 	}
-	if !short {
-		if never > 0 {
-			said += " (share in doubt)"
-		}
-		said += fmt.Sprintf("; fewest %s at %s", words.Percent(share.Mean), worst.Cell.Short())
+	if !short && never > 0 {
+		said += " (share in doubt)"
 	}
 	return said + r.unlessGated()
 }

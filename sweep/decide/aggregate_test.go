@@ -443,7 +443,7 @@ func TestTheNextLoadBeyondIsNamed(t *testing.T) {
 			Scalar: true, Avg: []float64{.992, .992, .9, .5}[outcomes[i].Run.Cell.Index],
 		})
 	}
-	const want = "concurrency 2 so far (195 tok/s); concurrency 4 misses them; not certain yet"
+	const want = "concurrency 2 so far (195 tok/s), while concurrency 4 misses them"
 	if got := sentence(decide.Aggregate(p, outcomes).UnderSLO[0]); !strings.HasSuffix(got, want) {
 		t.Errorf("%q does not end with %q", got, want)
 	}
@@ -468,9 +468,9 @@ func TestBestNeedsTheLimitsShown(t *testing.T) {
 		{[]float64{held, held, held, missed}, true, ": concurrency 4 (370 tok/s), 89.7 % more than concurrency 2" + next, -1},
 		{[]float64{held, held, held, open}, false, ": concurrency 4 meets them (370 tok/s); concurrency 8 may, too", -1},
 		{[]float64{held, open, held, missed}, true, ": concurrency 4 (370 tok/s), 270 % more than concurrency 1" + next, -1},
-		{[]float64{open, open, missed, missed}, false, ": concurrency 2 so far (195 tok/s); concurrency 4 misses them; not certain yet", -1},
+		{[]float64{open, open, missed, missed}, false, ": concurrency 2 so far (195 tok/s), while concurrency 4 misses them", -1},
 		{[]float64{near, near, missed, missed}, false, ": not decided yet; concurrency 2 and 1 may meet them", -1},
-		{[]float64{open, near, missed, missed}, false, ": concurrency 1 so far (100 tok/s); concurrency 2 misses them so far; not certain yet", -1},
+		{[]float64{open, near, missed, missed}, false, ": concurrency 1 so far (100 tok/s), while concurrency 2 misses them so far", -1},
 		{[]float64{missed, missed, missed, missed}, false, ": no cell meets them", -1},
 		{[]float64{held, held, held, missed}, false, ": concurrency 2 meets them (195 tok/s); concurrency 4 may, too", 2},
 		{[]float64{held, held, held, missed}, true, ": concurrency 4 (370 tok/s), 89.7 % more than concurrency 2" + next, 3},
@@ -500,7 +500,7 @@ func TestBestNeedsTheLimitsShown(t *testing.T) {
 func TestTooFewRequestsForTheLimits(t *testing.T) {
 	t.Parallel()
 	b, cells := judgedShare(t, 3, func(int) float64 { return 1 })
-	if said := ": concurrency 3, isl 64 so far (400 tok/s); not certain yet"; b.Shown || !strings.HasSuffix(sentence(b), said) {
+	if said := ": concurrency 3, isl 64 so far (400 tok/s)"; b.Shown || !strings.HasSuffix(sentence(b), said) {
 		t.Errorf("%v, %s\nwant %s", b.Shown, sentence(b), said)
 	}
 	for _, c := range cells {

@@ -107,11 +107,11 @@ func (b *Best) soFarWithin(open []contender, cells []*CellResult) {
 		return
 	}
 	b.Cell = open[i].cell
-	b.Said = fmt.Sprintf("%s so far (%s)%s; not certain yet", nameOf(b.Cell), open[i].text(b.Objective), b.beyond(cells))
+	b.Said = fmt.Sprintf("%s so far (%s)%s", nameOf(b.Cell), open[i].text(b.Objective), b.beyond(cells))
 }
 
 // beyond is the next higher load, or where no load is swept the next better cell, which does not
-// keep the limits: "; concurrency 8 misses them"; "" where there is none.
+// keep the limits: ", while concurrency 8 misses them"; "" where there is none.
 func (b *Best) beyond(cells []*CellResult) string {
 	next := b.higherMissing(cells)
 	if next == nil {
@@ -124,9 +124,9 @@ func (b *Best) beyond(cells []*CellResult) string {
 		next = better[len(better)-1].cell
 	}
 	if next.limits() == Missed {
-		return "; " + nameOf(next) + " misses them"
+		return ", while " + nameOf(next) + " misses them"
 	}
-	return "; " + nameOf(next) + " misses them so far"
+	return ", while " + nameOf(next) + " misses them so far"
 }
 
 // higherMissing is the lowest load above the cell's that misses the limits, all else alike; nil

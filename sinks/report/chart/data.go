@@ -124,6 +124,11 @@ func (d *Data) Get(c *Cell, metric, stat string) Stat {
 	return none
 }
 
+// WholeRun is a figure over whole runs, whatever the window of the others is: limits are judged by it.
+func (d *Data) WholeRun(c *Cell, metric, stat string) Stat {
+	return (&Data{Window: "full"}).Get(c, metric, stat)
+}
+
 // Trials are a figure's values by trial.
 func (d *Data) Trials(c *Cell, metric, stat string) map[int]Stat {
 	return c.trials[key{d.Window, metric, stat}]

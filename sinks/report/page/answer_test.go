@@ -220,6 +220,25 @@ func TestBestIsOneCell(t *testing.T) {
 	}
 }
 
+// The figures of the head are of loads that keep the limits, and the table says which load does not.
+func TestTilesKeepTheLimits(t *testing.T) {
+	t.Parallel()
+	_, d := answered(t, strings.Replace(limited, ", isl: [8, 16]", "", 1))
+	doc, err := page.Of(d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := html.UnescapeString(string(doc))
+	for _, want := range []string{"at concurrency 2 within the limits", "misses limits"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if never := "at concurrency 8</"; strings.Contains(text, never) {
+		t.Errorf("a tile of a load that misses the limits: %q", never)
+	}
+}
+
 // A result has no value on an axis that another one swept, and a verdict is not
 // lent to results without checks.
 func TestAnswersBesideForeignResults(t *testing.T) {

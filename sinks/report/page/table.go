@@ -116,7 +116,10 @@ func row(d *chart.Data, c *chart.Cell, cols []metrics.Headline) Row {
 	for _, name := range objectives(c) {
 		is = append(is, bestOf(name))
 	}
-	if c.Knee {
+	switch misses := missesLimits(d, c); {
+	case misses != "":
+		is = append(slices.DeleteFunc(is, func(s string) bool { return strings.HasSuffix(s, unsureOfLimits) }), misses)
+	case c.Knee:
 		is = append(is, "knee")
 	}
 	out.Cells = append(out.Cells, Entry{
@@ -138,6 +141,9 @@ func objectives(c *chart.Cell) []string {
 // to keep every SLO and gate.
 const withoutLimits = " without limits"
 
+// unsureOfLimits ends what is said of a cell that may or may not keep them.
+const unsureOfLimits = ", not shown to keep the limits"
+
 // bestOf says what a cell is that is the best for an objective. One that is not
 // shown to keep the limits is not called best: the answer above the table is another cell.
 func bestOf(objective string) string {
@@ -146,9 +152,9 @@ func bestOf(objective string) string {
 	case !beyond:
 		return "best " + name
 	case name == "latency":
-		return "lowest latency, not shown to keep the limits"
+		return "lowest latency" + unsureOfLimits
 	default:
-		return "highest " + name + ", not shown to keep the limits"
+		return "highest " + name + unsureOfLimits
 	}
 }
 

@@ -173,7 +173,7 @@ func (p *Page) limited(d *chart.Data) {
 
 // figures are those of the only cell, of the load that a search names or of the one that is best
 // for throughput; of several best ones each has a tile, and without any the extremes stand there,
-// each of its own cell.
+// each of its own cell: of those that keep the limits, as far as is seen, if any does.
 func (p *Page) figures(d *chart.Data) {
 	var best []*chart.Cell
 	for _, c := range d.Cells {
@@ -181,7 +181,7 @@ func (p *Page) figures(d *chart.Data) {
 			best = append(best, c)
 		}
 	}
-	of := d.Cells
+	of, within := d.Cells, ""
 	switch held := d.Held(); {
 	case held != nil:
 		of = []*chart.Cell{held}
@@ -190,6 +190,11 @@ func (p *Page) figures(d *chart.Data) {
 	case len(best) > 1:
 		p.bests(d, best)
 		return
+	case len(d.Limits) > 0 && len(d.Cells) > 1:
+		misses := func(c *chart.Cell) bool { return missesLimits(d, c) != "" }
+		if keep := slices.DeleteFunc(slices.Clone(d.Cells), misses); len(keep) > 0 && len(keep) < len(d.Cells) {
+			of, within = keep, " within the limits"
+		}
 	}
 	for _, m := range []figured{
 		{"Output", metrics.OutputTokenThroughput, "avg", "tok/s"},
@@ -203,12 +208,26 @@ func (p *Page) figures(d *chart.Data) {
 			continue
 		}
 		if t, ok := m.tile(d, of); ok {
+			t.Note += within
 			p.Tiles = append(p.Tiles, t)
 		}
 	}
 	if len(d.Cells) == 1 {
 		p.withinLimits(d)
 	}
+}
+
+// missesLimits is "misses limits" of a cell whose share of good requests is too small, with "so far"
+// where its interval leaves that open; "" for any other.
+func missesLimits(d *chart.Data, c *chart.Cell) string {
+	s := d.WholeRun(c, metrics.GoodRequestFraction, "avg")
+	switch {
+	case len(d.Limits) == 0 || !(s.Value < decide.GoodTarget):
+		return ""
+	case s.High >= decide.GoodTarget:
+		return "misses limits so far"
+	}
+	return "misses limits"
 }
 
 // withinLimits is the tile of the share of requests that met the limits of the only cell.
