@@ -79,6 +79,10 @@ type Cell struct {
 // Several reports whether more than one run may be carried out.
 func (p *Plan) Several() bool { return len(p.Runs) != 1 }
 
+// Crossed reports whether the cells are every combination of values that were written down, so that
+// leaving out some values of one axis leaves a plan of the same kind.
+func (p *Plan) Crossed() bool { return p.Type == grid().Name && p.RecipeName == "" }
+
 // Hide masks the secrets of all cells, and those of the proxies on the way.
 func (p *Plan) Hide() *secret.Masker {
 	words := secret.Proxies(os.Getenv)

@@ -17,7 +17,7 @@ import (
 // lists of numbers that can be typed, or all of them are open.
 func (r *Report) onlyLoads(open []*decide.CellResult) (changes []argv.Change, kept []*decide.CellResult) {
 	kept = r.everyCell()
-	if len(open) == 0 || r.Plan.Type != "grid" || r.Plan.RecipeName != "" {
+	if len(open) == 0 || !r.Plan.Crossed() {
 		return nil, kept
 	}
 	for i, a := range r.Plan.Axes {
