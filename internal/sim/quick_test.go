@@ -148,7 +148,7 @@ func TestQuickRepeated(t *testing.T) {
 var atTheAnswer = regexp.MustCompile(`\(medians; (TTFT|ITL) p99 [0-9.,]+ m?s(, uncertain)?\);.*; no errors in [0-9,]+ requests\.`)
 
 // row is a load in the table of a search: its number, requests per second and their mean in ms.
-var row = regexp.MustCompile(`(?m)^ +([0-9]+) +[0-9]+ +\S+ +\S+ to \S+ +[0-9,]+(?: +([0-9.,]+|–)(?: +([0-9.,]+|–))?)? +[a-z]+$`)
+var row = regexp.MustCompile(`(?m)^ +([0-9]+) +[0-9]+ +\S+ +\S+ to \S+ +([0-9.,]+|–)(?: +([0-9.,]+|–)(?: +[0-9,]+)?)? +[a-z]+$`)
 
 // rowsAgree holds the numbers of quick's screen against each other: at each load the rate times the mean latency
 // is the number of users, and what the paragraph says of all of them is what the table says.

@@ -211,7 +211,7 @@ func (f *found) open(text string) string {
 	return text
 }
 
-// between says why a bracket is not narrower, and where in it the limit most likely lies; "" for one that is
+// between says why a bracket is not narrower, and where in it the limit lies by interpolation; "" for one that is
 // as narrow as was asked.
 func (f *found) between(whole bool) string {
 	both := f.Holds != nil && f.Fails != nil
@@ -234,7 +234,7 @@ func (f *found) between(whole bool) string {
 	}
 	if likely := f.likely(both && near, whole); likely != "" && f.Outcome != search.Contrary &&
 		f.Outcome != search.ClientLost && f.Outcome != search.ServerLost {
-		parts = append(parts, "the limit is most likely "+likely)
+		parts = append(parts, "by interpolation the limit is "+likely)
 	}
 	if len(parts) == 0 {
 		return ""
@@ -243,8 +243,8 @@ func (f *found) between(whole bool) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// likely is the place of the limit within the bracket, or below the load that fails where none is shown to hold:
-// "between 54 and 55", as there is no half user.
+// likely is the place of the limit within the bracket, or below the load that fails where none is shown to hold;
+// half users do not exist, so it is the number of whole ones.
 func (f *found) likely(near, whole bool) string {
 	l, low, high := f.Curve.Likely, 0.0, math.Inf(1)
 	switch {
@@ -257,10 +257,10 @@ func (f *found) likely(near, whole bool) string {
 		return ""
 	}
 	if floor := math.Floor(l); whole && floor >= 1 {
-		if l == floor {
-			return "near " + load(l)
+		if floor == low {
+			return "just above " + load(floor)
 		}
-		return fmt.Sprintf("between %s and %s", load(floor), load(floor+1))
+		return "near " + load(floor)
 	}
 	if whole {
 		return "below 1"

@@ -10,7 +10,7 @@ import (
 	"aiperf.dev/aiperf/sweep/search"
 )
 
-// Where no load is certain to hold, a person still hears where the limit most likely is.
+// Where no load is certain to hold, a person still hears where the limit may be.
 func TestQuickWithoutALowerEnd(t *testing.T) {
 	t.Parallel()
 	b := schema.Benchmark{}
@@ -27,7 +27,7 @@ func TestQuickWithoutALowerEnd(t *testing.T) {
 		},
 	}
 	for likely, want := range map[float64]string{
-		4.31:       "The budget ran out; the limit is most likely between 4 and 5",
+		4.31:       "The budget ran out; by interpolation the limit is near 4",
 		math.NaN(): "The budget ran out",
 	} {
 		r.Search.Curve.Likely = likely

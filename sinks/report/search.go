@@ -224,14 +224,17 @@ func (r *Report) inWhole(p stats.Param) (value, low, high string) {
 	return load(max(1, math.Round(p.Value))), load(max(1, math.Floor(p.Low))), load(math.Ceil(p.High))
 }
 
-// Law is what the Universal Scalability Law says about a search's probes, or why it does not
-// fit them; "" without a search, and for one that did not measure several loads.
+// Law is what the Universal Scalability Law says about a search's probes; where it does not fit
+// them, a search for a knee is told why. "" without a search, and with one load.
 func (r *Report) Law() string {
 	if r.Search == nil || len(r.Search.Loads) < 2 {
 		return ""
 	}
 	c := r.Search.Curve
-	if c.Law == nil {
+	switch {
+	case c.Law == nil && r.Plan.Experiment.Search.Find != string(search.Knee):
+		return "" // it is not what was asked for
+	case c.Law == nil:
 		return "The Universal Scalability Law does not fit: " + c.NoLaw
 	}
 	share := func(p stats.Param) string {
@@ -324,7 +327,7 @@ func (r *Report) probes(s *sheet) {
 	}
 	s.line("")
 	g := grid{head: []string{
-		r.Plan.Searched().Name, "runs", "good %", "95 % interval", "requests", "req/s", "latency ms",
+		r.Plan.Searched().Name, "runs", "good %", "95 % interval", "req/s", "latency ms", "requests",
 		"",
 	}, left: 0}
 	loads := r.nearLimit()
@@ -339,7 +342,7 @@ func (r *Report) probes(s *sheet) {
 		row := []string{load(l.Load), fmt.Sprint(l.Runs), none, none, none, none, none, string(l.State)}
 		if i := slices.IndexFunc(a.Curve.Points, func(p search.Point) bool { return p.Load == l.Load }); i >= 0 {
 			p := a.Curve.Points[i]
-			for k, v := range map[int]float64{5: p.Rate, 6: p.Latency} {
+			for k, v := range map[int]float64{4: p.Rate, 5: p.Latency} {
 				if !math.IsNaN(v) {
 					row[k] = words.Number(v)
 				}
@@ -351,11 +354,14 @@ func (r *Report) probes(s *sheet) {
 		if l.Of > 0 {
 			row[2] = percentOf(l.Share, l.Of)
 			row[3] = shareInterval(l)
-			row[4] = words.Whole(int64(l.Of))
+			row[6] = words.Whole(int64(l.Of))
 		}
 		g.rows = append(g.rows, row)
 	}
 	g.write(s)
+	if text := r.unsettled(loads); text != "" {
+		s.wrapped("  ", text)
+	}
 	if r.unpaced(loads) {
 		s.wrapped("  ", noneMark+" too few successful answers for a rate: less than two per user in each run")
 	}
@@ -366,6 +372,26 @@ func (r *Report) probes(s *sheet) {
 		a.Outcome != search.ClientLost && a.Outcome != search.ServerLost {
 		s.wrapped("  ", "unusable runs were repeated, the first one: "+a.Runs[n].Unfit)
 	}
+}
+
+// unsettled says what an undecided load means for the answer, "" where none stands in the table.
+func (r *Report) unsettled(loads []search.Load) string {
+	a := r.Search
+	needed, any := false, false
+	for _, l := range loads {
+		if l.State == search.Undecided {
+			any = true
+			needed = needed || a.Holds == nil || a.Fails == nil ||
+				(l.Load-a.Holds.Load)*(l.Load-a.Fails.Load) < 0
+		}
+	}
+	switch {
+	case !any || len(a.Tiers) > 0 || r.Plan.Experiment.Search.Find == string(search.Knee):
+		return ""
+	case needed:
+		return "undecided: its requests show neither that it keeps the limits nor that it misses them"
+	}
+	return "undecided: too few requests to tell, and the answer does not need it"
 }
 
 // tierRows are the rows of a search with several limits: of each the share of good requests and the decision.

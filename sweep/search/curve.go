@@ -27,7 +27,7 @@ type Point struct {
 	Law     float64 // Rate by the Universal Scalability Law
 }
 
-// mostResidual is how far throughputs may lie from the law, relatively, for it to fit.
+// mostResidual is how far the throughput at any load may lie from the law, relatively, for it to fit.
 const mostResidual = 0.1
 
 // curve goes through all usable runs.
@@ -109,13 +109,20 @@ func (s *state) scale(c *Curve) {
 		}
 	}
 	law, ok := stats.Scale(n, x)
+	worst, at := 0.0, 0.0
+	for i := 0; ok && i < len(c.Points); i++ {
+		p := c.Points[i]
+		if off := math.Abs(p.Rate/law.At(p.Load) - 1); off > worst {
+			worst, at = off, p.Load
+		}
+	}
 	switch {
 	case !ok && len(known) < 5:
 		c.NoLaw = fmt.Sprintf("it takes 5 loads with a request rate, and %d had one", len(known))
 	case !ok:
 		c.NoLaw = "the throughput does not grow from one user to the next as it says"
-	case law.Residual > mostResidual:
-		c.NoLaw = fmt.Sprintf("throughputs lie %.0f %% from it, where %.0f %% would do", 100*law.Residual,
+	case worst > mostResidual:
+		c.NoLaw = fmt.Sprintf("at %g users the throughput lies %.0f %% from it; at most %.0f %% would do", at, 100*worst,
 			100*mostResidual)
 	default:
 		c.Law = law

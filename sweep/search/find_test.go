@@ -161,7 +161,7 @@ func TestCurve(t *testing.T) {
 		t.Errorf("most likely %g, want %g", c.Likely, want)
 	}
 	for want, change := range map[string]func(){
-		"throughputs lie ": func() { runs[3].Rate *= 3 },
+		"at 8 users the throughput lies ":             func() { runs[3].Rate *= 3 },
 		"it takes 5 loads with a request rate, and 3": func() { runs = runs[:3] },
 		"it is about users":                           func() { terms.Whole = false },
 	} {
