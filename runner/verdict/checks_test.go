@@ -369,6 +369,27 @@ func TestClientThatStoodStill(t *testing.T) {
 	}
 }
 
+// A first token that was read late may have met its limit, and one that met it may make the times between
+// tokens miss theirs: the share of good requests is off by these requests at most.
+func TestLimitsOfAClientThatStoodStill(t *testing.T) {
+	t.Parallel()
+	w := clean()
+	open(w)
+	stumbling(w) // every fifth
+	for i := range w.records {
+		if r := &w.records[i]; r.Succeeded() {
+			r.SLOSet = true
+			if i < 50 {
+				r.SLOFailed = "time_to_first_token"
+			}
+		}
+	}
+	want := validity.Range{Less: 30. / 150, More: 10. / 150}
+	if f := w.judge(nil)["coalesced"]; f.Ranges["good_request_fraction.avg"] != want {
+		t.Errorf("%+v, want %+v", f.Ranges, want)
+	}
+}
+
 // What a cap held back, as asked, is not explained by this machine; what this program did
 // not send is. And requests that were cut off are missing in the request rate.
 func TestWhatACapHoldsBackHasNoCauseHere(t *testing.T) {

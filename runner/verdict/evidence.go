@@ -84,6 +84,7 @@ type PhaseEvidence struct {
 	whole                      int64     // answers in one piece
 	resentRead                 int64     // requests sent once more that the server had read whole
 	lost                       lost
+	limits                     limits          // successes that have limits
 	Counted                    int64           // answers whose output tokens the server counted
 	Dimensions                 map[int64]int64 // by the length of their vectors: answers
 	answered                   []answered
@@ -216,6 +217,9 @@ func (p *PhaseEvidence) add(r *record.Record) {
 		gap := float64(r.Sent-r.Intended)/1e6 - r.ConnectTime()
 		p.turnaround, p.longestGap = p.turnaround+gap, max(p.longestGap, gap)
 		p.turnaroundOver += r.Latency()
+	}
+	if r.SLOSet {
+		p.limits.add(r.SLOFailed == "", p.readLateBy(r) > resolution)
 	}
 	p.addTokens(r)
 	for _, c := range r.Chunks {

@@ -185,7 +185,7 @@ func (p *PhaseEvidence) readLate() (out []Reading) {
 		r.bounds(metrics.TimeToFirstToken, c.name, high, low, high)
 		add(r, low, high, c.name, c.of(firstToken...))
 		if r.crossed() > Valid {
-			r.Fail, r.Ranges = never, nil
+			r.Fail, r.Ranges = never, p.limits.ranges()
 			add(r, low, high, c.name, good)
 		}
 	}

@@ -92,7 +92,9 @@ func (r *Report) gatesSentence(short bool) string {
 	if unmeasured > 0 {
 		said += fmt.Sprintf(", %d not measured", unmeasured)
 	}
-	if short && yet+never > 0 {
+	if short && all == yet+never { // said already
+		never = 0
+	} else if short && yet+never > 0 {
 		said, never = said+fmt.Sprintf(", %d open", yet+never), 0
 	} else if yet > 0 {
 		said += fmt.Sprintf(", %d not decided yet", yet)
@@ -104,19 +106,7 @@ func (r *Report) gatesSentence(short bool) string {
 		said += fmt.Sprintf(", %d cannot be judged", never)
 	}
 	if judged > 0 && (!short || taken < judged) { // counted as missed, they decide the exit code
-		how := "; by value: "
-		if s := r.Plan.Experiment.GatesUndecided; s == decide.AsPassed || s == decide.AsMissed {
-			how = "; counted as "
-		}
-		switch taken {
-		case judged:
-			how += "passed"
-		case 0:
-			how += "missed"
-		default:
-			how += fmt.Sprintf("%d passed, %d missed", taken, judged-taken)
-		}
-		said += how
+		said += r.countedAs(taken, judged-taken, short)
 	}
 	if s := r.cleanSentence(); s != "" && short {
 		s, _, _ = strings.Cut(s, " (")
@@ -125,6 +115,29 @@ func (r *Report) gatesSentence(short bool) string {
 		said += "; " + s
 	}
 	return said
+}
+
+// countedAs says what the gates that are not decided count as, so many as passed and so many as missed,
+// and by what, where nothing is folded.
+func (r *Report) countedAs(passed, missed int, short bool) string {
+	how := ", by their values"
+	switch s := r.Plan.Experiment.GatesUndecided; {
+	case s == decide.AsPassed:
+		return "; counted as passed"
+	case s == decide.AsMissed:
+		return "; counted as missed"
+	case short:
+		how = ""
+	case passed+missed == 1:
+		how = ", by its value"
+	}
+	switch {
+	case missed == 0:
+		return "; counted as passed" + how
+	case passed == 0:
+		return "; counted as missed" + how
+	}
+	return fmt.Sprintf("; %d counted as passed, %d as missed", passed, missed) + how
 }
 
 // cleanSentence says that no request failed, and how far that goes.

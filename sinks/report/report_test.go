@@ -264,6 +264,26 @@ func TestGatesBeyondTheLines(t *testing.T) {
 	}
 }
 
+// The line of a gate that is not decided says once that it is not, and what it counts as.
+func TestAGateThatIsNotDecided(t *testing.T) {
+	t.Parallel()
+	gate := &decide.Gate{Gate: sweep.Gate{Expr: "good_request_fraction >= 0.99"}}
+	r := &Report{
+		Plan:     &sweep.Plan{Gates: []sweep.Gate{gate.Gate}},
+		Requests: record.Counts{OK: 100},
+		Results: &decide.Results{Level: 0.95, GatesMissed: 1, Cells: []decide.CellResult{{Gates: []decide.GateOutcome{
+			{Gate: gate, State: decide.Undecided, Undecidable: true},
+		}}}},
+	}
+	if got, want := r.gatesSentence(true), "not decided; counted as missed; no errors in 100 requests"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	r.Plan.Experiment.GatesUndecided = decide.AsPassed
+	if got := r.gatesSentence(true); !strings.HasPrefix(got, "not decided; counted as passed") {
+		t.Error(got)
+	}
+}
+
 // A matrix says what is shown and what is not, and what would show more.
 func TestReportOnAMatrix(t *testing.T) {
 	t.Parallel()
@@ -317,8 +337,8 @@ be best (2 trials)
 ± 95 % interval · * no row is better in both throughput and latency
 knee: more load adds latency
 to decide the gates: --num-profile-runs 9
-gates    1 of 2 passed, 1 not decided yet (limit inside the 95 % interval); by
-         value: passed
+gates    1 of 2 passed, 1 not decided yet (limit inside the 95 % interval);
+         counted as passed, by its value
   ? TTFT p99 < 50 ms    40 ms [28, 52] at concurrency 16 (9 trials decide it:
                  --num-profile-runs 9)
 open     results/m/report.html

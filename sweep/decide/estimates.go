@@ -155,8 +155,8 @@ func (e Estimates) Possible(k Key) (stats.Estimate, bool) {
 }
 
 // possible are the values of the trials where each that is in doubt is as low, and as high, as it
-// may be; false where it is not known how far one may be off. Failures are counted in the whole
-// run: how many of them are in a part of it is not known.
+// may be; false where it is not known how far one may be off. Failures and good requests are counted
+// in the whole run: how many of them are in a part of it is not known.
 func (e Estimates) possible(k Key) (low, high []float64, known bool) {
 	low = e.Values(k)
 	high = slices.Clone(low)
@@ -166,7 +166,7 @@ func (e Estimates) possible(k Key) (low, high []float64, known bool) {
 			continue
 		}
 		r, known := o.Ranges[k.Spoken()]
-		if !known || t.Check == validity.Errors && e.window != Full {
+		if !known || e.window != Full && (t.Check == validity.Errors || kindOf(k) == metrics.Share) {
 			return nil, nil, false
 		}
 		low[i], high[i] = max(0, 1-r.Less)*low[i], (1+r.More)*high[i]

@@ -2,6 +2,7 @@ package decide_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -44,6 +45,37 @@ func TestGatesMissedByFar(t *testing.T) {
 		if o.State != c.want || o.State == decide.Missed && o.Held ||
 			o.State == decide.Missed && !strings.HasSuffix(o.Note, "missed even if it were 3 times better") {
 			t.Errorf("%s: %+v, want %s", c.name, o, c.want)
+		}
+	}
+}
+
+// A share of good requests in doubt is judged where all that it may be lies on one side of the limit: some
+// first tokens were read late, so that their requests may have been good, or not.
+func TestGatesOnAShareInDoubt(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		share, limit string
+		ranges       validity.Ranges
+		want         decide.State
+	}{
+		{"0.77", "0.99", validity.Ranges{"good_request_fraction.avg": {Less: 0.1, More: 0.1}}, decide.Missed},
+		{"0.77", "0.5", validity.Ranges{"good_request_fraction.avg": {Less: 0.1, More: 0.1}}, decide.Held},
+		{"0.77", "0.8", validity.Ranges{"good_request_fraction.avg": {Less: 0.1, More: 0.1}}, decide.Undecided},
+		{"0.77", "0.99", nil, decide.Undecided}, // by how much it is off is not known
+	} {
+		d := grid(1, axis(concurrency, "concurrency", 1))
+		d.Head.Gates = []string{"good_request_fraction >= " + c.limit}
+		outcomes := measure(expand(t, d), 0, tokens, ttft)
+		o := &outcomes[0]
+		share, _ := strconv.ParseFloat(c.share, 64)
+		o.Summaries = run(100, 40)
+		o.Summaries[0].Stats = append(o.Summaries[0].Stats, metrics.Stat{
+			Tag: "good_request_fraction", Unit: "ratio", Scalar: true, Avg: share, Count: 1000,
+		})
+		o.Taints, o.Ranges = validity.Taints{"good_request_fraction": {Check: "coalesced", Level: validity.Doubtful}}, c.ranges
+		if got := decide.Aggregate(expand(t, d), outcomes).Cells[0].Gates[0]; got.State != c.want ||
+			got.State != decide.Undecided && got.Held != (c.want == decide.Held) {
+			t.Errorf("%s against %s: %+v, want %s", c.share, c.limit, got, c.want)
 		}
 	}
 }
