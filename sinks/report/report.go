@@ -342,6 +342,9 @@ func (r *Report) doubts(s *sheet) {
 		if d.Try != "" && (r.folded < mostFolds || len(r.Doubts) == 1 || r.room() <= linesAtLeast) {
 			s.wrapped("  try ", d.Try)
 		}
+		if r.folded > mostFolds && r.Full == nil && len(r.Doubts) == 1 { // the legend, which says so, may be left out
+			s.line("  more: aiperf checks " + r.Dir)
+		}
 	}
 	s.part(missed)
 	if holds := r.whatHolds(); holds != "" && (r.folded < mostFolds || r.Full != nil) &&
