@@ -470,7 +470,7 @@ func (r *runner) judge(rep *RunReport, read *reading) {
 	}
 	rep.Verdict = verdict.Word(rep.Findings, r.asked())
 	rep.Figures = read.figures()
-	n := rep.totals()
+	n := rep.Counts()
 	rep.Errors = e.Errors().Frequent(10)
 	rep.Bounds, rep.Notices, rep.Identity = e.Bounds(), e.Notices(read.shown), e.Identity
 	rep.AllFailed = n.OK == 0 && n.Failed > 0
@@ -490,7 +490,7 @@ func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
 	if rep.Queued {
 		read.withoutIntervals()
 	}
-	n := rep.totals()
+	n := rep.Counts()
 	o := decide.Outcome{
 		Run: run, Summaries: read.summaries, Parts: read.parts, Sample: read.sample,
 		Verdict: rep.Verdict, Taints: verdict.Taints(rep.Findings), Sent: n.In(record.WasSent), OK: n.OK,

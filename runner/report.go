@@ -234,8 +234,8 @@ func (p *PhaseReport) counts() record.Counts {
 	return record.Counts{OK: p.OK, Failed: p.Failed, Cut: p.Cut, Cancelled: p.Cancelled, Unsent: p.Unsent}
 }
 
-// totals adds up the profiling phases.
-func (r *RunReport) totals() (n record.Counts) {
+// Counts are how the requests of the measured phases ended.
+func (r *RunReport) Counts() (n record.Counts) {
 	for i := range r.Phases {
 		if p := &r.Phases[i]; !p.Warmup {
 			n = n.Plus(p.counts())

@@ -9,6 +9,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner"
@@ -178,10 +179,14 @@ to do about it, and what it found in each cell.
 			return diag.New(dir+": no run has ended there: nothing to check",
 				"the command that began it, with --resume, goes on")
 		}
-		c := report.Checks{Plan: runner.PlanFindings(dir), All: p.Has("all"), Every: p.Has("runs")}
+		c := report.Checks{
+			Plan: runner.PlanFindings(dir), All: p.Has("all"), Every: p.Has("runs"), Requests: map[string]record.Counts{},
+		}
 		for _, r := range reports {
+			name := cmp.Or(r.Short, r.Label)
+			c.Requests[name] = c.Requests[name].Plus(r.Counts())
 			c.Runs = append(c.Runs, report.RunFindings{
-				Cell: cmp.Or(r.Short, r.Label), Trial: r.Trial,
+				Cell: name, Trial: r.Trial,
 				Verdict: r.Verdict, Findings: r.Findings,
 			})
 		}

@@ -113,7 +113,7 @@ func Of(cells []Cell, e *Evidence) *Report {
 // judge finds the first rule that holds and does not yield to a limit behind it. The others that
 // hold as well are named beside it, unless they say the same or contradict it.
 func judge(f *facts) Result {
-	out := Result{Index: f.cell.Index, Label: f.cell.Label, Also: []string{}, cell: f, Failures: f.checks["errors"]}
+	out := Result{Index: f.cell.Index, Label: f.cell.Label, Also: []string{}, cell: f, Failures: f.failures()}
 	var holding []*Rule
 	for i := range f.book.rules {
 		if r := &f.book.rules[i]; r.holds(f) {

@@ -6,8 +6,10 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks"
 )
@@ -116,6 +118,30 @@ func factsOf(cells []Cell, e *Evidence) []*facts {
 		}
 	}
 	return all
+}
+
+// failures is how many requests failed in all trials, and what with; "" where no check says so. The
+// check speaks of one trial.
+func (f *facts) failures() string {
+	said := f.checks[validity.Errors]
+	if said == "" || len(f.trials) < 2 {
+		return said
+	}
+	failed, answered := 0.0, 0.0
+	for i := range f.trials {
+		whole := cmp.Or(f.trials[i].whole, &f.trials[i])
+		n := zero(whole.of(metrics.ErrorRequestCount))
+		failed, answered = failed+n, answered+n+zero(whole.of(metrics.RequestCount))
+	}
+	_, with, known := strings.Cut(said, ": ")
+	if failed == 0 {
+		return said
+	}
+	said = fmt.Sprintf("%s of %s failed", words.Whole(int64(failed)), words.Count(int64(answered), "request"))
+	if known {
+		said += ": " + with
+	}
+	return said
 }
 
 // mean is that over the trials which have the number.

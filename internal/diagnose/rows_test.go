@@ -197,6 +197,20 @@ func TestFailuresComeFirst(t *testing.T) {
 	if !strings.HasPrefix(got, "Requests failed in 1 of 2 cells; ") || strings.Count(got, "failed     "+said) != 1 {
 		t.Errorf("two cells:\n%s", got)
 	}
+	figures := rowsOf(busy(nil))
+	for trial := range 2 { // the check is of the first one
+		for tag, n := range map[string]float64{"error_request_count": float64(40 * trial), "request_count": 160} {
+			figures = append(figures, sinks.MetricRow{
+				Place: sinks.Place{Trial: trial}, Level: "run", Window: "full", Metric: tag, Stat: "avg", Value: n,
+			})
+		}
+	}
+	var b strings.Builder
+	err := diagnose.Of([]diagnose.Cell{{Label: "a"}}, diagnose.Rows(figures, checks)).WriteText(&b, 200)
+	if err != nil ||
+		!strings.HasPrefix(b.String(), "40 of 360 requests failed: http_500; ") {
+		t.Errorf("two trials: %v\n%s", err, &b)
+	}
 	checks[0].Severity = "none"
 	if got := text(diagnose.Cell{Label: "a"}); strings.Contains(got, "failed") {
 		t.Errorf("none failed:\n%s", got)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner/verdict"
@@ -28,6 +29,7 @@ type RunFindings struct {
 type Checks struct {
 	Plan       []verdict.Finding // about the plan as a whole
 	Runs       []RunFindings
+	Requests   map[string]record.Counts // how those of all runs of a cell ended
 	All, Every bool
 }
 
@@ -83,6 +85,7 @@ type checkGroup struct {
 type saying struct {
 	who    string // "" for the plan
 	trials int
+	failed record.Counts // of all trials, where the check is of failures
 	worst  verdict.Finding
 	also   []string        // what it found of other numbers, in any of the trials
 	taints verdict.Touched // the numbers that are touched in any of them
@@ -131,6 +134,11 @@ func (c Checks) grouped() []*checkGroup {
 		}
 	}
 	for _, g := range out {
+		for _, s := range g.said {
+			if !c.Every && g.check == validity.Errors {
+				s.failed = c.Requests[s.who]
+			}
+		}
 		slices.SortStableFunc(g.said, func(a, b *saying) int {
 			return cmp.Or(cmp.Compare(rankOf(b.worst), rankOf(a.worst)),
 				cmp.Compare(b.worst.Beyond(), a.worst.Beyond()))
@@ -216,12 +224,16 @@ func (g *checkGroup) write(s *sheet, all bool) {
 		}
 		if said.who != "" && g.runs > 1 {
 			head += said.who
-			if said.trials > 1 {
+			if said.trials > 1 && said.failed.Failed == 0 {
 				head += fmt.Sprintf(" (worst of %d trials)", said.trials)
 			}
 			head += ": "
 		}
-		s.wrapped(head, said.worst.Sentence())
+		text := said.worst.Sentence()
+		if said.failed.Failed > 0 && g.runs > 1 {
+			text = failedOfAll(said.failed, "trial", text)
+		}
+		s.wrapped(head, text)
 		for _, more := range said.also {
 			s.wrapped("    ", more)
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/runner/verdict"
 )
@@ -55,6 +56,32 @@ DEGRADED runs
 		var b strings.Builder
 		if n, _, err := c.Write(&b); err != nil || n != 2 || b.String() != x.want {
 			t.Errorf("every %v, all %v: %d checks, %v\n%s\nwant\n%s", x.every, x.all, n, err, b.String(), x.want)
+		}
+	}
+}
+
+// How many requests failed is said of all trials, and of the worst beside it.
+func TestChecksCountFailuresOfAllTrials(t *testing.T) {
+	t.Parallel()
+	failed := func(said string, value float64) []verdict.Finding {
+		return []verdict.Finding{{Check: "errors", Verdict: verdict.Degraded, Value: value, Detail: said}}
+	}
+	c := Checks{
+		Runs: []RunFindings{
+			{"before", 0, validity.Valid, []verdict.Finding{{Check: "errors"}}},
+			{"after", 0, validity.Degraded, failed("3 of 160 requests failed: http_500: x", 3./160)},
+			{"after", 1, validity.Degraded, failed("8 of 160 requests failed: http_500: x", 8./160)},
+		},
+		Requests: map[string]record.Counts{"before": {OK: 160}, "after": {OK: 309, Failed: 11}},
+	}
+	for every, want := range map[bool]string{
+		false: "after: 11 of 320 requests failed (8 of 160 in the worst trial): http_500: x",
+		true:  "after, trial 1: 3 of 160 requests failed: http_500: x",
+	} {
+		c.Every = every
+		var b strings.Builder
+		if _, _, err := c.Write(&b); err != nil || strings.Count(oneSpace(b.String()), want) != 1 {
+			t.Errorf("every run %v: %v, not once %q in\n%s", every, err, want, &b)
 		}
 	}
 }

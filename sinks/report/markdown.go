@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/atomicfile"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 )
 
@@ -45,6 +46,9 @@ func (r *Report) WriteMarkdown(path string, tables []string) error {
 	if len(r.Doubts) > 0 {
 		b.WriteString("\n## Findings\n\n| check | verdict | runs | what | try |\n|---|---|---|---|---|\n")
 		for _, d := range r.Doubts {
+			if d = r.ofAll(d); d.Runs > 1 && d.Check != validity.Errors { // its figures are of one of them
+				d.Detail = "in the worst of them: " + d.Detail
+			}
 			fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", d.Check, d.Verdict, d.Runs, cellText(d.Said()),
 				cellText(d.Try))
 		}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/words"
@@ -93,6 +94,18 @@ func (r *Report) errors(s *sheet) {
 	if r.folded == 0 || len(r.Errors) != 1 || !doubted {
 		listErrors(s, r.Errors)
 	}
+}
+
+// failedOfAll is how many requests failed in all runs, where a check says how many of the worst one did:
+// "31 of 960 requests failed (8 of 160 in the worst trial): http_500".
+func failedOfAll(n record.Counts, worst, said string) string {
+	least, with, known := strings.Cut(said, ": ")
+	text := fmt.Sprintf("%s of %s failed (%s in the worst %s)", words.Whole(n.Failed),
+		words.Count(n.In(record.Answered), "request"), strings.TrimSuffix(least, " requests failed"), worst)
+	if known {
+		text += ": " + with
+	}
+	return text
 }
 
 // FailedRun is a run without a result, and its place in the experiment.

@@ -319,12 +319,7 @@ func (r *Report) doubts(s *sheet) {
 		if i == 0 && r.Full != nil {
 			word = words.Pad(r.Verdict.String(), noteColumn) + " "
 		}
-		if d.Check == "errors" && r.perSide() != "" { // the finding is of the worst run
-			d.Detail, d.All = r.perSide(), true
-		} else if d.Check == "errors" && r.Runs > 1 {
-			d.Detail = fmt.Sprintf("%s of %s failed; the worst run: %s", words.Whole(r.Requests.Failed),
-				words.Count(r.Requests.In(record.Answered), "request"), d.Detail)
-		}
+		d = r.ofAll(d)
 		if r.folded > 0 { // the first thing to try, and at last no causes
 			d.Try, _, _ = strings.Cut(d.Try, "; ")
 		}
@@ -380,6 +375,18 @@ func (r *Report) perSide() string {
 		return ""
 	}
 	return failuresOf(r.Results.Comparisons)
+}
+
+// ofAll says how many requests failed in all runs: a finding is of the worst of them.
+func (r *Report) ofAll(d Doubt) Doubt {
+	switch sides := r.perSide(); {
+	case d.Check != validity.Errors || r.Runs <= 1:
+	case sides != "":
+		d.Detail, d.All = sides, true
+	default:
+		d.Detail = failedOfAll(r.Requests, "run", d.Detail)
+	}
+	return d
 }
 
 // ordered are the doubts, the worst first; of one run that requests failed comes before all,

@@ -31,6 +31,7 @@ type Requests struct {
 	// Total counts the requests of the measured phases, held here or not; Note
 	// says what is held, when it is not all.
 	Total                int
+	Each                 map[*Cell]int // Total of each cell, where it is known
 	Note                 string
 	SteadyFrom, SteadyTo map[run]float64
 }
@@ -56,6 +57,7 @@ const keptMost = 60_000
 
 func (r *Requests) read(dir string, at map[string]*Cell) error {
 	if r.starts == nil {
+		r.Each = map[*Cell]int{}
 		r.starts, r.SteadyFrom, r.SteadyTo = map[run]float64{}, map[run]float64{}, map[run]float64{}
 	}
 	rows, err := sinks.CountRows(dir, "requests")
@@ -115,6 +117,7 @@ func (r *Requests) choose(dir string, at map[string]*Cell, most int) (keep []boo
 			yes := false
 			if c != nil && (phases == nil || phases[i] != "warmup") {
 				r.Total++
+				r.Each[c]++
 				yes = held[c] < most && (most == math.MaxInt || trials == nil || !(trials[i] > 0))
 			}
 			if yes {

@@ -48,12 +48,12 @@ func compose(d *chart.Data, said []string) (*Page, error) {
 	p.Scope = scope
 	p.findings(checks)
 	p.Passed = len(checks) == 0
-	if s := failures(errs, d.Requests.Total, d.AllFailed()); s != "" && d.AllFailed() {
+	if s := failures(errs, ofSystems(d, errs, "%s of %s requests of %s failed"), d.Requests.Total, d.AllFailed()); s != "" && d.AllFailed() {
 		answers = slices.Insert(answers, 1, s)
 	} else if s != "" && 2*failing(errs) > d.Requests.Total && d.Held() == nil {
 		answers = append([]string{s}, answers...) // the figures are of the few others; a search asks for them
 		p.dropFinding(validity.Errors)
-	} else if s != "" && !p.putFinding(validity.Errors, s) {
+	} else if s != "" && !putFinding(p.Findings, validity.Errors, s) {
 		answers = append(answers, s)
 	}
 	if d.AllFailed() {
@@ -169,10 +169,11 @@ func bounds(s chart.Stat) string {
 
 // putFinding gives the finding of a check other words; false where it does not stand above the
 // figures.
-func (p *Page) putFinding(check, detail string) bool {
-	i := slices.IndexFunc(p.Findings, func(f Finding) bool { return f.Check == check })
+func putFinding(list []Finding, check, detail string) bool {
+	i := slices.IndexFunc(list, func(f Finding) bool { return f.Check == check })
 	if i >= 0 {
-		p.Findings[i].Detail = detail
+		f := &list[i]
+		f.Detail, f.Where = detail, strings.Replace(f.Where, "the worst of", "in", 1) // it is of all of them
 	}
 	return i >= 0
 }
@@ -244,6 +245,9 @@ func (p *Page) details(d *chart.Data, checks []doubt, errs []failed) {
 		}
 		x.Checks = grouped(ofCell(checks, c), c.Verdict)
 		x.Errors = errorsOf(errs, c)
+		if s := failuresOf(d, errs, c); s != "" {
+			putFinding(x.Checks, validity.Errors, s)
+		}
 		own, ok := pictured[c]
 		switch {
 		case ok && len(d.Cells) == 1: // the charts of the only cell are those of the page

@@ -8,17 +8,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/diag"
-	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks"
-	"aiperf.dev/aiperf/sinks/report"
 	"aiperf.dev/aiperf/sinks/report/chart"
 )
 
@@ -95,162 +92,28 @@ func grouped(list []doubt, whole validity.Verdict) []Finding {
 			worst[i] = x
 		}
 	}
+	for i := range worst {
+		if whole > validity.Valid {
+			worst[i].Verdict = min(worst[i].Verdict, whole)
+		}
+	}
+	failed := func(x doubt) int { // it is about every figure
+		if x.Check == validity.Errors {
+			return 1
+		}
+		return 0
+	}
 	slices.SortStableFunc(worst, func(a, b doubt) int {
-		return cmp.Or(cmp.Compare(b.Verdict, a.Verdict), counts[b.Check]-counts[a.Check])
+		return cmp.Or(cmp.Compare(b.Verdict, a.Verdict), failed(b)-failed(a), counts[b.Check]-counts[a.Check])
 	})
 	var out []Finding
 	for _, x := range worst {
 		if n := counts[x.Check]; n > 1 {
-			x.Where = words.Count(n, "run")
-		}
-		if whole > validity.Valid {
-			x.Verdict = min(x.Verdict, whole)
+			x.Where = "the worst of " + words.Count(n, "run")
 		}
 		out = append(out, x.Finding)
 	}
 	return out
-}
-
-// failed is one kind of failure in one cell.
-type failed struct {
-	Failure
-	cell     *chart.Cell
-	measured int // of the count, after the warmup and not ended on purpose
-}
-
-// kindsMost bounds how many kinds are told apart: a server may say something
-// else each time.
-const kindsMost = 10_000
-
-// digits differ between failures that are one: the number of a request, a moment.
-var digits = regexp.MustCompile(`[0-9]+`)
-
-// readErrors counts failures by kind and words. Those whose words differ in
-// numbers only are one kind, with the words of the first.
-func readErrors(d *chart.Data) ([]failed, error) {
-	want := map[string]bool{"cell": true, "status": true, "error_kind": true, "error_message": true, "phase": true}
-	var out []failed
-	at := map[string]int{}
-	count := func(dir, cell, kind, message string, c *chart.Cell, measured bool) {
-		k := strings.Join([]string{dir, cell, kind, alike(message)}, "\x00")
-		j, ok := at[k]
-		if !ok {
-			if len(at) == kindsMost {
-				return
-			}
-			j = len(out)
-			at[k] = j
-			out = append(out, failed{Failure{0, kind, message}, c, 0})
-		}
-		out[j].Count++
-		if measured {
-			out[j].measured++
-		}
-	}
-	for _, f := range d.Failures {
-		count(f.Cell.Dir, f.Cell.ID, words.Clip(f.Kind, 80), words.Clip(f.Message, textLimit), f.Cell, true)
-	}
-	for _, dir := range d.Dirs {
-		if d.Foreign[dir] != "" {
-			continue
-		}
-		_, err := sinks.EachTable(dir, "requests", func(c string) bool { return want[c] },
-			func(t *sinks.TableRows) error {
-				for i := range t.N {
-					if t.Texts["status"][i] == "ok" {
-						continue
-					}
-					kind, message := words.Clip(cmp.Or(t.Texts["error_kind"][i], t.Texts["status"][i]), 80),
-						words.Clip(t.Texts["error_message"][i], textLimit)
-					measured := t.Texts["phase"][i] != "warmup" &&
-						record.Status(t.Texts["status"][i]).Part() == record.InFailed
-					count(dir, t.Texts["cell"][i], kind, message, find(d, dir, t.Texts["cell"][i]), measured)
-				}
-				return nil
-			})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// alike is a message without what differs between two of one kind.
-func alike(message string) string { return digits.ReplaceAllString(message, "0") }
-
-// failuresMost is how many kinds of failures stand above the table.
-const failuresMost = 3
-
-// failing is how many requests failed.
-func failing(list []failed) (n int) {
-	for _, f := range list {
-		n += f.measured
-	}
-	return n
-}
-
-// failures says how many requests of all cells failed, and in which words most of
-// them did; in which words alone where the whole result failed.
-func failures(list []failed, total int, whole bool) string {
-	var kinds []Failure
-	all := 0
-	for _, f := range list {
-		if f.measured == 0 {
-			continue
-		}
-		all += f.measured
-		i := slices.IndexFunc(kinds, func(k Failure) bool {
-			return k.Kind == f.Kind &&
-				alike(k.Message) == alike(f.Message)
-		})
-		if i < 0 {
-			i, kinds = len(kinds), append(kinds, Failure{0, f.Kind, f.Message})
-		}
-		kinds[i].Count += f.measured
-	}
-	if all == 0 {
-		return ""
-	}
-	slices.SortStableFunc(kinds, func(a, b Failure) int { return b.Count - a.Count })
-	var said []string
-	what := words.Whole(int64(all)) + " of " + words.Count(total, "request") + " failed: "
-	if whole { // the answer has the number
-		what = "The error: "
-		if len(kinds) > 1 {
-			what = "The errors: "
-		}
-	}
-	for i, k := range kinds {
-		if i == failuresMost {
-			rest := 0
-			for _, k := range kinds[i:] {
-				rest += k.Count
-			}
-			said = append(said, report.OtherFailures(int64(rest), len(kinds)-i))
-			break
-		}
-		text := k.Kind
-		if len(kinds) > 1 {
-			text = words.Whole(int64(k.Count)) + " × " + text
-		}
-		if k.Message != "" {
-			text += ", “" + words.Clip(k.Message, 100) + "”"
-		}
-		said = append(said, text)
-	}
-	return what + strings.Join(said, "; ")
-}
-
-// errorsOf are the most frequent failures of a cell.
-func errorsOf(list []failed, c *chart.Cell) []Failure {
-	var out []Failure
-	for _, f := range list {
-		if f.cell == c {
-			out = append(out, f.Failure)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b Failure) int { return b.Count - a.Count })
-	return out[:min(len(out), 10)]
 }
 
 // conclusions are the sentences that were said when each plan ended; of several

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -37,13 +38,17 @@ func (p *Page) tiles(d *chart.Data, errs []failed) {
 func errorsTile(d *chart.Data, errs []failed) Tile {
 	failing := failing(errs)
 	t := Tile{"Errors", words.Whole(failing), "of " + words.Count(d.Requests.Total, "request"), ""}
+	systems := ofSystems(d, errs, "%s of %s of %s")
+	if systems != "" {
+		t.Note = systems
+	}
 	if failing > 0 {
 		t.Class = "bad"
 	}
 	other := func(c chart.Change) bool { return c.Metric != errorsName }
 	if list := slices.DeleteFunc(slices.Clone(d.Changes()), other); len(list) > 0 {
 		if change := ofMetric(list); change.Class != "" {
-			return Tile{t.Label, change.Value, t.Value + " " + t.Note, change.Class}
+			return Tile{t.Label, change.Value, cmp.Or(systems, t.Value+" "+t.Note), change.Class}
 		}
 	}
 	if held := d.Held(); held != nil {
