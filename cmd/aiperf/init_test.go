@@ -27,6 +27,7 @@ func TestConfigInit(t *testing.T) {
 		{"init latency-test -m Qwen/Qwen3-0.6B -u http://localhost:8000", 0, `model: "Qwen/Qwen3-0.6B"`, "", "demo"},
 		{"init minimal -u http://localhost:8000", 0, `url:       "http://localhost:8000" `, "", "mock:"},
 		{"init compare -u http://localhost:8000", diag.Usage, "", "has several", ""},
+		{"init search", 0, "range: [1, 64]", "", ""},
 		{"init --list", 0, "goodput-slo.cue", "", ""},
 		{"init -s cancel", 0, "request-cancellation.yaml", "", "embeddings.yaml"},
 		{"init -s xyzzy", diag.Usage, "", "no template has that", ""},

@@ -10,7 +10,8 @@ import (
 // Nearest is the word of among that was probably meant by word, or "". A
 // word is close when it needs at most one edit and one more for every four
 // letters; swapping two neighbours is one edit. Initials of three words or more
-// stand for them, and so do their first three letters or more. Case and - or _ do not
+// stand for them, and so do its first three letters or more; where nothing else is
+// near, initials of four words or more may have one mistake. Case and - or _ do not
 // matter. Of two that are as near the one is taken that word begins with.
 func Nearest(word string, among []string) string {
 	word = Fold(word)
@@ -27,7 +28,20 @@ func Nearest(word string, among []string) string {
 			best, least = w, d
 		}
 	}
+	if best == "" {
+		best = misspeltInitials(word, among)
+	}
 	return best
+}
+
+// misspeltInitials is the word of among whose four initials or more word has with one mistake, "" for none.
+func misspeltInitials(word string, among []string) string {
+	for _, w := range among {
+		if of := initials(Fold(w)); len(of) > 3 && Distance(word, of) == 1 {
+			return w
+		}
+	}
+	return ""
 }
 
 // Some are at most n words of among that were probably meant by word, the nearest first.

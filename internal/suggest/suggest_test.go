@@ -7,7 +7,7 @@ func TestNearest(t *testing.T) {
 	words := []string{"concurrency", "requests", "rate", "grace_period", "time_to_first_token"}
 	for in, want := range map[string]string{
 		"concurency": "concurrency", "reqeusts": "requests", "Rate": "rate",
-		"gracePeriod": "grace_period", "grace-perod": "grace_period", "zzz": "", "": "", "ttft": "time_to_first_token", "GP": "",
+		"gracePeriod": "grace_period", "grace-perod": "grace_period", "zzz": "", "": "", "ttft": "time_to_first_token", "tftt": "time_to_first_token", "GP": "",
 	} {
 		if got := Nearest(in, words); got != want {
 			t.Errorf("Nearest(%q) = %q, want %q", in, got, want)

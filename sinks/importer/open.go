@@ -120,6 +120,9 @@ func refuse(path string, err error) error {
 		err, hint = errors.New("no such file or directory"), "name a result file, or the folder that holds it"
 	case errors.Is(err, errNothing):
 		hint = "name a directory of aiperf's, with " + resultdir.ManifestName + ", or a result of " + clients()
+		if inside := resultdir.Inside(path); inside != "" {
+			hint = "results lie in " + says.Clip(inside, 200) + ": name that"
+		}
 	case errors.Is(err, errStrange):
 		hint = "name a result directory, or a file of " + clients()
 	case errors.Is(err, errSeveral):

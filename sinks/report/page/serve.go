@@ -240,11 +240,22 @@ func Load(dirs []string) (*chart.Data, error) {
 			"aiperf validate DIR names every file that is not as the manifest says; copy the directory anew, or measure again")
 	}
 	if err != nil {
-		return nil, diag.New(words.Clip(err.Error(), 300),
-			"name a result directory that aiperf or AIPerf finished; aiperf run … --resume finishes one that was interrupted")
+		hint := "name a result directory that aiperf or AIPerf finished; aiperf run … --resume finishes one that was interrupted"
+		for _, dir := range dirs {
+			if inside := resultdir.Inside(dir); inside != "" && !holdsResults(dir) {
+				hint = "results lie in " + words.Clip(inside, 200) + ": name that"
+			}
+		}
+		return nil, diag.New(words.Clip(err.Error(), 300), hint)
 	}
 	compare(d)
 	return d, nil
+}
+
+// holdsResults reports whether dir itself is a result directory, whatever is wrong with it.
+func holdsResults(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, resultdir.ManifestName))
+	return err == nil
 }
 
 func isDir(path string) bool {
