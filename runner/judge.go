@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -508,7 +509,8 @@ func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
 		}
 	}
 	if measured == 1 { // else a range is that of a phase, and a number is of all of them
-		o.Ranges = verdict.Ranges(rep.Findings)
+		rep.Ranges = verdict.Ranges(rep.Findings)
+		o.Ranges = maps.Clone(rep.Ranges)
 	}
 	o.Beside = beside(rep, read.summaries)
 	o.Answers, o.Swaps = read.answers, rep.Swaps

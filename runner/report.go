@@ -7,6 +7,7 @@ import (
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/telemetry"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/loadgen/scale"
 	"aiperf.dev/aiperf/loadgen/stable"
@@ -45,8 +46,10 @@ type RunReport struct {
 	Stamps      string            `json:"stamps"`                     // kernel, application
 	Findings    []verdict.Finding `json:"findings"`
 	Verdict     verdict.Verdict   `json:"verdict"`
-	Warnings    []string          `json:"warnings,omitempty"`
-	Bounds      []verdict.Bound   `json:"bounds,omitempty"` // percentiles that are only bounded
+	// how far numbers in doubt may be off, where that is known, by metric and statistic
+	Ranges   validity.Ranges `json:"ranges,omitempty"`
+	Warnings []string        `json:"warnings,omitempty"`
+	Bounds   []verdict.Bound `json:"bounds,omitempty"` // percentiles that are only bounded
 	// percentiles between two bounds, because requests were cut off
 	Censored []CensoredBound `json:"censored,omitempty"`
 	Lateness *float64        `json:"dispatch_lateness_p99_ms,omitempty"`

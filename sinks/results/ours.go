@@ -52,7 +52,7 @@ func readOurs(dir string) (*System, error) {
 	}
 	s.Stamps, s.Failure = reported(dir)
 	s.Command = commandOf(dir)
-	return s, s.fill(dir)
+	return s, s.fill(dir, lock.Cells)
 }
 
 // reported is what the reports of the runs say: whose arrival stamps they have, in order, each
@@ -183,7 +183,7 @@ func readJSON(path string, into any) error {
 }
 
 // fill reads the runs and their metrics out of the tables.
-func (s *System) fill(dir string) error {
+func (s *System) fill(dir string, cells []resultdir.LockCell) error {
 	runs, err := sinks.ReadTable(dir, "runs", among("cell_index", "trial", "ok", "failed", "cancelled", "cut", "unsent",
 		"sent", "verdict"))
 	if err != nil {
@@ -215,7 +215,7 @@ func (s *System) fill(dir string) error {
 			at[[2]int{c, o.Run.Trial}] = o
 		}
 	}
-	if err := fillBacklogs(dir, at); err != nil {
+	if err := fillChecks(dir, cells, at); err != nil {
 		return err
 	}
 	if err := fillAnswers(dir, at); err != nil {
@@ -245,11 +245,15 @@ func fillAnswers(dir string, at map[[2]int]*decide.Outcome) error {
 	return nil
 }
 
-// fillBacklogs reads what single runs said of overload: their mean decides.
-func fillBacklogs(dir string, at map[[2]int]*decide.Outcome) error {
-	rows, err := sinks.ReadTable(dir, "checks", among("cell_index", "trial", "level", "check", "value", "limit"))
+// fillChecks reads what single runs said of overload, whose mean decides, and how far their numbers may be off.
+func fillChecks(dir string, cells []resultdir.LockCell, at map[[2]int]*decide.Outcome) error {
+	rows, err := sinks.ReadTable(dir, "checks", among("cell_index", "trial", "level", "check", "value", "limit",
+		"severity"))
 	if err != nil {
 		return refuse(dir, err.Error(), "the directory is damaged: run the experiment again")
+	}
+	if !planInDoubt(rows) {
+		fillRanges(dir, cells, at)
 	}
 	for i := range rows.N {
 		o := at[[2]int{number(rows, "cell_index", i), number(rows, "trial", i)}]
