@@ -362,7 +362,12 @@ func checkRows(at sinks.Place, level string, found []verdict.Finding) []sinks.Ch
 	return rows
 }
 
+// betterOf is which way a metric is better; "" for one of the work or of the load, which is not
+// better in either.
 func betterOf(tag string) string {
+	if m, ok := metrics.Lookup(tag); ok && m.Neutral {
+		return ""
+	}
 	if decide.LargerIsBetter(tag) {
 		return "higher"
 	}

@@ -1,12 +1,14 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"aiperf.dev/aiperf/schema/flags"
 	"aiperf.dev/aiperf/schema/lower"
 	"aiperf.dev/aiperf/schema/source"
 )
@@ -114,7 +116,7 @@ type Limit struct {
 func (l Limit) Unmet() bool { return !l.Above && l.Value <= 0 }
 
 // ParseLimit reads "time_to_first_token < 500". Times are continuous, so that < and <=
-// are the same. "correct" asks for right answers to questions.
+// are the same. Names of screens, such as TTFT, mean their metrics. "correct" asks for right answers to questions.
 func ParseLimit(text string) (Limit, bool) {
 	if text == "correct" {
 		return Limit{Tag: "accuracy", Above: true, Value: 1}, true
@@ -124,6 +126,7 @@ func ParseLimit(text string) (Limit, bool) {
 		return Limit{}, false
 	}
 	l := Limit{Tag: strings.TrimSpace(text[:at]), Above: text[at] == '>'}
+	l.Tag = cmp.Or(flags.LimitNames[strings.ToLower(l.Tag)], l.Tag)
 	value, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimPrefix(text[at+1:], "=")), 64)
 	l.Value = value
 	finite := err == nil && !math.IsNaN(value) && !math.IsInf(value, 0)

@@ -335,7 +335,7 @@ func metricColumns() []column[MetricRow] {
 			func(m *m) *string { return &m.Method }),
 		word("taint", "the check that touches the number and how badly: \"coalesced: doubtful\", \"turnaround: invalid\" (such a number is in no estimate), of a cell \"turnaround: invalid in 2 of 5 trials\"; empty where none does",
 			func(m *m) *string { return &m.Taint }),
-		word("better", "which way the metric is better: higher or lower", func(m *m) *string { return &m.Better }),
+		word("better", "which way the metric is better: higher or lower; null where neither is", func(m *m) *string { return &m.Better }),
 	}
 }
 

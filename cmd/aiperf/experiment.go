@@ -349,6 +349,7 @@ func (a *app) expanded(command, file string, p *argv.Line, checks ...planCheck) 
 		return nil, nil, refused(doc, bad)
 	}
 	a.warn(plan.Warnings...)
+	a.warn(limitsInSeconds(plan)...)
 	if endless != nil {
 		a.warn("--convergence-metric has no effect: " + endless.Message)
 	}

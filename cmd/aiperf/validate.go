@@ -27,9 +27,15 @@ func holdsResults(dir string) bool {
 	return err == nil
 }
 
-// resultsIn is dir, or the only folder in it that holds results, as quick keeps its search.
+// resultsIn is dir, or the folder in it that holds results: the search of quick, or the only one.
 func resultsIn(dir string) string {
-	if holdsResults(dir) || schema.IsPackage(dir) {
+	if holdsResults(dir) {
+		return dir
+	}
+	if _, err := os.Stat(filepath.Join(dir, quickFile)); err == nil && holdsResults(filepath.Join(dir, quickSearch)) {
+		return filepath.Join(dir, quickSearch) // the results beside it led there
+	}
+	if schema.IsPackage(dir) {
 		return dir
 	}
 	found := dir
@@ -45,11 +51,11 @@ func resultsIn(dir string) string {
 	return found
 }
 
-// resultsIn is the same and says which one it took, where the directory was not named itself.
+// resultsIn is the same and says which one it took, where that is another one.
 func (a *app) resultsIn(dir string) string {
 	found := resultsIn(dir)
 	if found != dir {
-		a.note("reads " + found + ", the only result in " + dir)
+		a.note("reads " + found)
 	}
 	return found
 }

@@ -65,6 +65,12 @@ var terms = []term{
 		[]string{"num-requests"},
 	},
 	{
+		"client",
+		[]string{"this client"},
+		"This program, as the sender of the requests. The line Client of a screen says how much of the machine's CPU it used, and how late it sent: a client that is too busy makes a server look slow.",
+		[]string{"workers"},
+	},
+	{
 		"closed loop", nil, "A load with a fixed number of conversations: the next request is sent when an answer ends.",
 		[]string{"concurrency"},
 	},
@@ -89,6 +95,12 @@ var terms = []term{
 		"contention",
 		[]string{"coherency", "universal scalability law", "law"},
 		"Parameters of the Universal Scalability Law, which a search fits to its loads: contention is the share of the work that waits in line, coherency what each further user costs all others.", nil,
+	},
+	{
+		"conversation",
+		[]string{"conversations", "session", "sessions", "turn", "turns"},
+		"Requests of one user that follow each other, each with the answers before it in its prompt. Each request is a turn; a single request is a conversation of one turn.",
+		[]string{"conversation-num", "conversation-turn-mean"},
 	},
 	{
 		"cut off",
@@ -156,6 +168,12 @@ var terms = []term{
 		"flow balance", nil, "In a steady stretch as many requests end as begin. Where they do not, a queue grows or shrinks, and the rate is not one that lasts.", nil,
 	},
 	{
+		"from sending",
+		[]string{"timed from sending"},
+		"A latency counted from the time at which the request was sent. Where sending was late, it leaves out the time before; the latency from schedule has it.",
+		nil,
+	},
+	{
 		"from schedule",
 		[]string{"intended", "schedule", "latencies from the schedule", "TTFT from schedule", "latency from schedule"},
 		"A latency counted from the time at which the request was due, so that late sending cannot hide a wait.", nil,
@@ -169,7 +187,7 @@ var terms = []term{
 	{
 		"good",
 		[]string{"slo", "slos", "limit", "limits", "goodput %", "good %", "misses limits", "misses", "meets", "keeps the limits"},
-		"A request that succeeds and meets every limit of slos (--goodput). A cell keeps the limits when 99 % of its requests are good. A condition on a figure of the cell is a gate.",
+		"A request that succeeds and meets every limit of slos (--goodput). A cell keeps the limits when 99 % of its requests are good; a load of a search and of quick when 95 % are, unless the search has another share. A condition on a figure of the cell is a gate.",
 		[]string{"goodput"},
 	},
 	{
@@ -234,6 +252,18 @@ var terms = []term{
 		[]string{"late", "late sending"},
 		"How much later a request was sent than planned; the live view has its p99 over the last seconds.",
 		[]string{"request-rate"},
+	},
+	{
+		"Little's law",
+		[]string{"littles_law"},
+		"In a steady stretch, requests in flight = requests per second × latency. It ties the figures of a table together: two of them give the third.",
+		[]string{"concurrency", "request-rate"},
+	},
+	{
+		"load",
+		[]string{"loads"},
+		"How much is asked of the server: so many requests at a time (concurrency), so many a second (rate), or so many users.",
+		[]string{"concurrency", "request-rate", "num-users"},
 	},
 	{"margin", nil, "The smallest change that counts in a comparison: 5 %, and 15 % from p95 on, unless compare sets another.", nil},
 	{
@@ -314,6 +344,12 @@ var terms = []term{
 		[]string{"request-rate"},
 	},
 	{
+		"receipt.json",
+		[]string{"receipt", "receipts"},
+		"A file of every result: of each run what was asked for and what was delivered, such as lengths, arrivals and numbers of requests, so that anyone can check that two results measured the same work.",
+		nil,
+	},
+	{
 		"replay fidelity",
 		[]string{"on time", "dependencies kept", "prefix hits"},
 		"How close a run came to the recorded load it replayed: the least of the shares of rows sent, on time, in order and of equal lengths, less the prefix overlap that was missed.",
@@ -376,6 +412,12 @@ var terms = []term{
 		[]string{"?", "not decided yet", "no decision", "cannot be decided", "cannot be judged", "open", "undecidable"},
 		"The interval allows both answers, as in a comparison (exit code 4) or at a gate, marked ?. More trials or more requests make it narrower, unless the number itself is in doubt: then it cannot be decided.",
 		[]string{"num-profile-runs", "gates-undecided"},
+	},
+	{
+		"user",
+		[]string{"users"},
+		"Somebody who sends a request, waits for the answer and sends the next one. As many users as the concurrency; with user_centric each has a pace of its own.",
+		[]string{"concurrency", "num-users"},
 	},
 	{"valid", []string{"verdict", "all else holds"}, "A verdict: the reported numbers are the server's.", nil},
 	{

@@ -241,12 +241,12 @@ func TestRoomIsUsed(t *testing.T) {
 			" done so far             trials       out tok/s      TTFT p99 ms goodput % verdict",
 			" isl 128, concurrency 16      2   210 (200–220) 42.0 (40.0–44.0)    75.0 % VALID",
 			" isl 64, concurrency 1        2 949 (100–9,000) 6.32 (1.00–40.0)    75.0 % VALID",
-			" isl 128, concurrency 64      1             300             40.0    50.0 % VALID    leads tok/s, TTFT p99 at isl 128",
+			" isl 128, concurrency 64      1             300             40.0    50.0 % VALID    leads: tok/s, TTFT p99 at isl 128",
 		},
 		200: {
 			" done so far             trials       out tok/s            req/s       TTFT p50 ms      TTFT p99 ms ITL p50 ms ITL p99 ms goodput % errors verdict",
 			" isl 128, concurrency 16      2   210 (200–220) 13.1 (12.5–13.8)  21.0 (20.0–22.0) 42.0 (40.0–44.0)       4.00       5.00    75.0 %      1 VALID",
-			" isl 128, concurrency 64      1             300             18.8              20.0             40.0       4.00       5.00    50.0 %      2 VALID    leads tok/s, TTFT p99 at isl 128",
+			" isl 128, concurrency 64      1             300             18.8              20.0             40.0       4.00       5.00    50.0 %      2 VALID    leads: tok/s, TTFT p99 at isl 128",
 		},
 	} {
 		lines := picture(t, s, width, 50, Cells)
@@ -263,7 +263,7 @@ func TestRoomIsUsed(t *testing.T) {
 	}
 	s.End(Done{Cell: 2, Trial: 1, Figures: figuresOf(9000, 1, 1), Verdict: validity.Invalid}, began)
 	if text := strings.Join(picture(t, s, 200, 50, Cells), "\n"); !strings.Contains(text,
-		"1 VALID    leads tok/s, TTFT p99 at isl 128") || strings.Count(text, "leads") != 1 {
+		"1 VALID    leads: tok/s, TTFT p99 at isl 128") || strings.Count(text, "leads") != 1 {
 		t.Errorf("an INVALID cell is best, or none is:\n%s", text)
 	}
 }

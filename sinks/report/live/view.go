@@ -493,7 +493,7 @@ func leaders(rows []cellRow) []string {
 		if len(figures) == 0 {
 			continue
 		}
-		out[i] = "leads " + strings.Join(figures, ", ")
+		out[i] = "leads: " + strings.Join(figures, ", ")
 		if work := rows[i].Work; work != "" {
 			out[i] += " at " + work
 		}
