@@ -105,7 +105,10 @@ func TestSearchOutcomes(t *testing.T) {
 	}{
 		{
 			name: "a bracket", server: server{words: fast + "&workers=4&queue=8"},
-			says: []string{"The built-in server serves 8 users at once within the limits; 9 are too many"}, code: diag.OK,
+			says: []string{
+				"The built-in server serves 8 users at once within the limits; 9 are too many",
+				"\nwhy 9 are too many: aiperf diagnose ",
+			}, code: diag.OK,
 		},
 		{
 			name: "never binds", server: server{words: fast},

@@ -84,12 +84,21 @@ func trialsOption(n int) argv.Change {
 	return argv.Change{Flag: flag, Value: value}
 }
 
+// cause is the command that says what limits the server at the load that fails, where a smaller one holds.
+func (r *Report) cause() []step {
+	a := r.Search
+	if a.Holds == nil || a.Fails == nil || r.Dir == "" || len(a.Tiers) > 0 || a.Fails.Load < a.Holds.Load {
+		return nil
+	}
+	return []step{{"why " + r.amounts().is(a.Fails.Load, "too many", "too much"), "aiperf diagnose " + argv.Shell(r.Dir), ""}}
+}
+
 func (r *Report) wanted() (out []step) {
 	if r.Search != nil {
 		if r.Search.Outcome == search.Wide || r.Search.Outcome == search.ClientLost {
 			return r.narrow(r.Command)
 		}
-		return r.widen() // where the budget is spent, a resume goes on
+		return append(r.widen(), r.cause()...) // where the budget is spent, a resume goes on
 	}
 	if r.Results == nil || r.Adaptive != nil {
 		return nil
