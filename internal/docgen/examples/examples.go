@@ -98,6 +98,9 @@ func example(file, work string) (*answered, error) {
 		return nil, err
 	}
 	says, scope := page.Answers(d, got.Report().Sentences())
+	for i := range says { // the directory is whoever's who makes the page
+		says[i] = strings.ReplaceAll(says[i], got.Dir, "results/"+filepath.Base(work))
+	}
 	c, _ := chart.Telling(d)
 	if c == nil {
 		return nil, errors.New("no chart of it can be drawn")
