@@ -19,6 +19,7 @@ type Comparison struct {
 	*decide.Comparison
 	Unlike []receipt.Unlike // what is not the same in both, by their receipts
 	inPlan bool             // on the screen of its plan, which says first what is in doubt
+	told   bool             // that screen has said how many requests failed
 }
 
 // Screen is how a comparison is printed: for a terminal of so many columns, with the

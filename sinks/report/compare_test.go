@@ -13,6 +13,7 @@ import (
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 	"aiperf.dev/aiperf/sweep/sweeptest"
 )
@@ -198,7 +199,7 @@ func TestComparisonInASentence(t *testing.T) {
 	says("after| is faster than before in 1 of 2 workloads (BETTER)",
 		"out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s at most 5 % worse in 1 of 2")
 	c.Rows[0].Harmless = false
-	says("No decision as a whole (UNDECIDED), but after| is faster than before in 1 of 2 workloads; 5 trials are too few for out tok/s",
+	says("No decision as a whole (UNDECIDED), but after| is faster than before in 1 of 2 workloads; 5 trials leave out tok/s open",
 		"out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s worse, perhaps by under 5 % (−9 %) in 1 of 2")
 	c.Rows = c.Rows[:1]
 	c.Rows[0].Outcome, c.Rows[0].Harmless = decide.Equivalent, true
@@ -215,7 +216,7 @@ func TestComparisonInASentence(t *testing.T) {
 	says("No decision between before and after| (UNDECIDED): out tok/s cannot be compared: 0 on both sides in every trial", "out tok/s cannot be decided")
 	further.Key, further.Outcome = c.Rows[0].Key, decide.Unclear
 	c.Rows = append(c.Rows, further)
-	says("No decision yet between before and after| (UNDECIDED): 5 trials are too few for out tok/s, and out tok/s cannot be compared: 0 on both sides in every trial",
+	says("No decision yet between before and after| (UNDECIDED): 5 trials leave out tok/s open, and out tok/s cannot be compared: 0 on both sides in every trial",
 		"out tok/s not decided yet")
 }
 
@@ -447,7 +448,7 @@ func TestHeadlineHasTheSize(t *testing.T) {
 	better := row("time_to_first_token", "Time to First Token", "p50", "ms", -.15, .05)
 	better.Outcome, better.Harmless = decide.Better, true
 	c.Rows = []decide.Row{better, open}
-	want := "No decision as a whole (UNDECIDED), but after| is faster than before: TTFT p50 −15.0 % [−16.0, −14.0]; 5 trials are too few for ITL p50"
+	want := "No decision as a whole (UNDECIDED), but after| is faster than before: TTFT p50 −15.0 % [−16.0, −14.0]; 5 trials leave ITL p50 open"
 	if got := c.Headline(); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
@@ -565,15 +566,15 @@ func TestTheHeadlineNamesWhatIsOpen(t *testing.T) {
 	}{
 		{
 			doubt(workloads(4, func(_, _ int) decide.Verdict { return decide.Better }), 2),
-			"No decision as a whole (UNDECIDED), but after is faster than before in 2 of 4 workloads; the other 2 cannot be judged: in doubt (checks coalesced and turnaround)",
+			"No decision as a whole (UNDECIDED), but after is faster than before in 2 of 4 workloads; the other 2 cannot be judged: the figures are in doubt (checks coalesced and turnaround)",
 		},
 		{
 			doubt(workloads(2, func(_, _ int) decide.Verdict { return decide.Better }), 0),
-			"No decision between before and after (UNDECIDED): out tok/s and TTFT p50 cannot be compared: in doubt (checks coalesced and turnaround)",
+			"No decision between before and after (UNDECIDED): out tok/s and TTFT p50 cannot be compared: the figures are in doubt (checks coalesced and turnaround)",
 		},
 		{
 			workloads(2, func(_, _ int) decide.Verdict { return decide.Unclear }),
-			"No decision yet between before and after (UNDECIDED): 5 trials are too few for out tok/s and TTFT p50",
+			"No decision yet between before and after (UNDECIDED): 5 trials leave out tok/s and TTFT p50 open",
 		},
 	} {
 		if got := x.c.Headline(); got != x.want {
@@ -650,6 +651,47 @@ func TestDecidedWhateverFailed(t *testing.T) {
 		}
 		if strings.Contains(b.String(), "verdict.errors.warn") {
 			t.Errorf("what is decided needs no other limit:\n%s", &b)
+		}
+	}
+}
+
+// The answer of an experiment with gates names those that were missed, each once.
+func TestAnswerNamesMissedGates(t *testing.T) {
+	t.Parallel()
+	gate := func(expr string, s decide.State) decide.GateOutcome {
+		return decide.GateOutcome{Gate: &decide.Gate{Gate: sweep.Gate{Expr: expr}}, State: s}
+	}
+	missed := []decide.GateOutcome{
+		gate("time_to_first_token.p99 < 120", decide.Missed), gate("error_rate == 0", decide.Held),
+	}
+	c := compared()
+	r := &Report{Results: &decide.Results{
+		Cells: []decide.CellResult{{Gates: missed}, {Gates: missed}}, Comparisons: []*decide.Comparison{c.Comparison},
+	}}
+	if got := r.answer()[0]; got != c.Headline()+"; missed: TTFT p99 < 120 ms" {
+		t.Errorf("%q", got)
+	}
+	r.Results.Cells = nil
+	if got := r.answer()[0]; got != c.Headline() {
+		t.Errorf("none missed: %q", got)
+	}
+}
+
+// What the finding above the table has said of failures is not said again below it.
+func TestFailuresAreSaidOnce(t *testing.T) {
+	t.Parallel()
+	c := compared()
+	c.Failed = [2]decide.Failures{{Of: 480}, {Requests: 20, Of: 480, With: "http_500"}}
+	r := &c.Rows[0]
+	r.Undecidable, r.Check, r.Note = true, validity.Errors, "in doubt (check errors)"
+	for told, want := range map[bool]string{false: "20 of 480 requests of after| failed", true: "requests failed; to compare"} {
+		c.told = told
+		said := ""
+		for _, line := range c.remarks(c.Rows, nil, "", false) {
+			said += line.text + "\n"
+		}
+		if !strings.Contains(said, want) || strings.Contains(said, "of after| failed") == told {
+			t.Errorf("told above %v: no %q in\n%s", told, want, said)
 		}
 	}
 }

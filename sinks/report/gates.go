@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
@@ -138,6 +139,23 @@ func (r *Report) countedAs(passed, missed int, short bool) string {
 		return "; counted as missed" + how
 	}
 	return fmt.Sprintf("; %d counted as passed, %d as missed", passed, missed) + how
+}
+
+// missedGates names the gates that were missed behind the only comparison's answer: "; missed: TTFT p99 < 120
+// ms"; "" for none, and where several are compared, to which of them it belongs the gates' own lines say.
+func (r *Report) missedGates() string {
+	var names []string
+	for i := range r.Results.Cells {
+		for _, g := range r.Results.Cells[i].Gates {
+			if said, _ := gateWords(g.Gate.Expr); g.State == decide.Missed && !slices.Contains(names, said) {
+				names = append(names, said)
+			}
+		}
+	}
+	if len(names) == 0 || len(r.Results.Comparisons) != 1 {
+		return ""
+	}
+	return "; missed: " + some(names, 2)
 }
 
 // cleanSentence says that no request failed, and how far that goes.

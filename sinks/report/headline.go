@@ -62,12 +62,15 @@ func (c Comparison) openSentence(a, b string) string {
 		})
 	}
 	yet, never := open(false), open(true)
-	few := words.CountOf(c.Trials, "trial is", "trials are") + " too few for"
+	few := words.CountOf(c.Trials, "trial leaves", "trials leave")
+	if yet != "" {
+		yet += " open"
+	}
 	if yet != "" && c.Trials < stats.FewestTrials {
 		yet += fmt.Sprintf(" (%d is the least that gives an interval)", stats.FewestTrials)
 	}
 	if n, _ := c.trialsWanted(); n.Known() && n.Least <= mostAdvised && yet != "" {
-		yet += " (" + strings.TrimSuffix(n.String(), " trials") + " would do)"
+		yet += " (" + strings.TrimSuffix(n.String(), " trials") + " should do)"
 	}
 	better := func(r decide.Row) bool { return r.Outcome == decide.Better }
 	if found := c.metrics(better); found != "" && yet+never != "" { // what is known comes first
@@ -134,35 +137,45 @@ func (c Comparison) unjudged(carries func(decide.Row) bool) string {
 // requestsFailed is why figures of the others are in doubt; a remark says which and how many.
 const requestsFailed = "requests failed"
 
-// reasons are why rows cannot be decided: ": in doubt (check coalesced)".
+// reasons are why rows cannot be decided: ", because requests failed and the figures are in doubt (check
+// coalesced); missing on one side".
 func (c Comparison) reasons() string {
-	var why, checks []string
+	var notes, checks []string
+	failed := false
 	for _, r := range c.Primary() {
 		switch {
 		case !r.Undecidable:
 		case r.Check == validity.Errors:
-			if !slices.Contains(why, requestsFailed) {
-				why = append(why, requestsFailed)
-			}
+			failed = true
 		case r.Check != "" && !slices.Contains(checks, r.Check):
 			checks = append(checks, r.Check)
-		case r.Check == "" && r.Note != "" && !slices.Contains(why, r.Note):
-			why = append(why, r.Note)
+		case r.Check == "" && r.Note != "" && !slices.Contains(notes, r.Note):
+			notes = append(notes, r.Note)
 		}
+	}
+	var because []string
+	if failed {
+		because = append(because, requestsFailed)
 	}
 	switch {
 	case len(checks) > 1:
-		why = append(why, "in doubt (checks "+some(checks, maxChanges)+")")
+		because = append(because, "the figures are in doubt (checks "+some(checks, maxChanges)+")")
 	case len(checks) == 1:
-		why = append(why, "in doubt (check "+checks[0]+")")
+		because = append(because, "the figures are in doubt (check "+checks[0]+")")
 	}
 	switch {
-	case len(why) == 0:
+	case len(because) == 0 && len(notes) == 0:
 		return ""
-	case why[0] == requestsFailed && len(why) == 1:
-		return ", because " + requestsFailed
+	case len(because) == 0:
+		return ": " + some(notes, 2)
+	case !failed && len(notes) == 0:
+		return ": " + because[0]
+	case !failed:
+		return ": " + because[0] + "; " + some(notes, 2)
+	case len(notes) == 0:
+		return ", because " + words.And(because)
 	}
-	return ": " + some(why, 2)
+	return ", because " + words.And(because) + "; " + some(notes, 2)
 }
 
 // size is the change that decides, of a comparison of one workload: ": TTFT p50 +12.7 %

@@ -115,7 +115,7 @@ func (r *Report) matrix(s *sheet) (without []string) {
 	t, legend := r.table(cols, s.width)
 	for _, c := range r.Results.Comparisons {
 		if !(Comparison{Comparison: c}).severalCells() {
-			Comparison{Comparison: c, inPlan: true}.table(s, "in summary.md", r.folded >= withoutCauses)
+			Comparison{Comparison: c, inPlan: true, told: r.tellsFailures()}.table(s, "in summary.md", r.folded >= withoutCauses)
 			s.part(space)
 			if r.folded == 0 {
 				s.line("")

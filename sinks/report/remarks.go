@@ -184,18 +184,21 @@ func (c Comparison) remarks(shown, hidden []decide.Row, more string, short bool)
 		if short { // the table has the remark
 			text = alike(rows) + ": " + note
 		}
-		if failed := c.Failures(); failed != "" && rows[0].Check == validity.Errors {
+		if failed := c.Failures(); c.told && rows[0].Check == validity.Errors {
+			text = alike(rows) + ": requests failed"
+		} else if failed != "" && rows[0].Check == validity.Errors {
 			text = failed
 		}
 		if rows[0].Whatever {
 			text = strings.TrimSpace(doubtMark(rows[0])) + " " + note
-			if failed := c.Failures(); rows[0].Check == validity.Errors && failed != "" && !c.lostToFailures() {
+			if failed := c.Failures(); rows[0].Check == validity.Errors && failed != "" && !c.told &&
+				!c.lostToFailures() {
 				text += "; " + failed
 			}
 			notes = append(notes, text)
 			continue
 		}
-		if try := toTry(rows[0]); try != "" {
+		if try := toTry(rows[0]); try != "" && !(c.told && rows[0].Check == validity.Errors) {
 			text += "; try " + try
 		}
 		if rows[0].Check == validity.Errors {
@@ -322,23 +325,22 @@ func (c Comparison) levels(rows []decide.Row, short bool) string {
 			}
 		}
 	}
-	var said []string
+	var said, of []string
 	if level > 0 {
-		text := fmt.Sprintf("[ ] %.4g %% interval", 100*level)
-		if decides != "" {
-			text += ", without 0 at " + decides
-		}
 		if c.Compared > 1 && !short {
-			text += fmt.Sprintf(" (%.0f %% over %s)", 100*decide.CompareLevel, c.together())
+			of = append(of, fmt.Sprintf("%.0f %% over %s", 100*decide.CompareLevel, c.together()))
+		}
+		if decides != "" {
+			of = append(of, decides+": 0 is outside")
+		}
+		text := fmt.Sprintf("[ ] %.4g %% interval", 100*level)
+		if len(of) > 0 {
+			text += " (" + strings.Join(of, "; ") + ")"
 		}
 		said = append(said, text)
 	}
 	if bounded != "" {
-		is := " is "
-		if strings.Contains(bounded, " ") {
-			is = " are "
-		}
-		said = append(said, fmt.Sprintf("%s%s%.0f %% certain", bounded, is, 100*decide.CompareLevel))
+		said = append(said, fmt.Sprintf("%s: %.0f %% certain", bounded, 100*decide.CompareLevel))
 	}
 	return strings.Join(said, " · ")
 }

@@ -288,7 +288,7 @@ func (r *Report) answer() (out []string) {
 		return out
 	}
 	for _, c := range r.Results.Comparisons {
-		out = append(out, Comparison{Comparison: c}.Headline())
+		out = append(out, Comparison{Comparison: c}.Headline()+r.missedGates())
 		line := Comparison{Comparison: c}.Changes()
 		if r.folded > 0 { // the headline names what is not decided
 			line = cmp.Or(Comparison{Comparison: c}.changes(decide.Worse, decide.Better, decide.Equivalent), line)
@@ -308,7 +308,7 @@ func (r *Report) doubts(s *sheet) {
 	if why := r.Failure(); why != "" {
 		s.wrapped("", why)
 	}
-	most := max(maxDoubts-r.folded, 1)
+	most := r.mostDoubts()
 	for i, d := range r.ordered() {
 		if i == most {
 			s.part(advice)
@@ -387,6 +387,15 @@ func (r *Report) ofAll(d Doubt) Doubt {
 		d.Detail = failedOfAll(r.Requests, "run", d.Detail)
 	}
 	return d
+}
+
+// mostDoubts is how many findings stand above the table.
+func (r *Report) mostDoubts() int { return max(maxDoubts-r.folded, 1) }
+
+// tellsFailures reports whether one of them says how many requests failed.
+func (r *Report) tellsFailures() bool {
+	i := slices.IndexFunc(r.ordered(), func(d Doubt) bool { return d.Check == validity.Errors })
+	return i >= 0 && i < r.mostDoubts()
 }
 
 // ordered are the doubts, the worst first; of one run that requests failed comes before all,

@@ -32,7 +32,7 @@ func (r *Report) Sentences() (out []string) {
 		return append(r.adaptiveSentences(), r.rulesSentences()...)
 	}
 	for _, c := range r.Results.Comparisons { // what was asked is answered first
-		out = append(out, Comparison{Comparison: c}.Headline())
+		out = append(out, Comparison{Comparison: c}.Headline()+r.missedGates())
 		if s := (Comparison{Comparison: c}).Changes(); s != "" {
 			out = append(out, s)
 		}
