@@ -173,8 +173,8 @@ gates: ["time_to_first_token.p99 < 120", "error_rate == 0"]
 func TestTrustFollowsFromThePlan(t *testing.T) {
 	t.Parallel()
 	for requests, want := range map[int]string{
-		200: ", enough for p50 and p90; uncertain: p99",
-		700: ", enough for p50 and p90; uncertain: p99", 1200: ", enough for p50, p90 and p99",
+		200: ", enough for p50 and p90, not for p99",
+		700: ", enough for p50 and p90, not for p99", 1200: ", enough for p50, p90 and p99",
 	} {
 		worth := map[bool]int{}
 		for seed := range 4 {

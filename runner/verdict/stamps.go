@@ -164,7 +164,7 @@ func between(low, high float64) string {
 // tokens were read together with later ones, by whose stamp they are dated. So a time
 // to first token is only known to lie between the two.
 func (p *PhaseEvidence) readLate() (out []Reading) {
-	const try = "a quieter machine, or one that does not stop the program"
+	const try = "a quieter machine"
 	add := func(r Reading, low, high float64, name string, touches []string) {
 		r.Detail = fmt.Sprintf("the client was paused while answers began, so %s TTFT is only known to be %s", name,
 			between(low, high))

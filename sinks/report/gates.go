@@ -20,14 +20,16 @@ func (r *Report) gates(s *sheet) {
 	if line == "" {
 		return
 	}
-	s.part(advice)
+	if s.part(advice); r.Full != nil { // of one run they are the answer
+		s.part(essential)
+	}
 	s.wrapped(words.Pad("gates", r.labelWidth()), line)
-	level := fmt.Sprintf(" ([ ] %.0f %% interval)", 100*r.Results.Level)
+	level := fmt.Sprintf("] (%.0f %% interval)", 100*r.Results.Level)
 	for i, line := range r.gateLines(min(s.width, sentenceWidth), r.folded) {
 		if r.Plan.Trials == 1 && strings.Contains(line[1], " [") { // the legend of no table says it
-			line[1], level = line[1]+level, ""
+			line[1], level = strings.Replace(line[1], "]", level, 1), "]"
 		}
-		if i == 1 { // the first miss is named
+		if s.part(advice); i > 0 { // the first miss is named
 			s.part(missed)
 		}
 		s.wrapped(line[0], line[1])
@@ -75,6 +77,8 @@ func (r *Report) gatesSentence(short bool) string {
 	}
 	said, passed := "", all-missed-yet-never-unmeasured
 	switch said = fmt.Sprintf("%d of %d passed", passed, all); {
+	case all == 1 && missed == 1:
+		said = "missed"
 	case all == unmeasured:
 		return "not measured, which counts as missed"
 	case all == yet+never: // "0 of 1 passed" would say that it was missed
@@ -109,7 +113,9 @@ func (r *Report) gatesSentence(short bool) string {
 	if judged > 0 && (!short || taken < judged) { // counted as missed, they decide the exit code
 		said += r.countedAs(taken, judged-taken, short)
 	}
-	if s := r.cleanSentence(); s != "" && short {
+	if s := r.cleanSentence(); s != "" && short && r.Full != nil { // a line above it says so
+		return said
+	} else if s != "" && short {
 		s, _, _ = strings.Cut(s, " (")
 		said += "; " + s
 	} else if s != "" {
@@ -133,6 +139,8 @@ func (r *Report) countedAs(passed, missed int, short bool) string {
 		how = ", by its value"
 	}
 	switch {
+	case passed > 0 && missed > 0 && short:
+		return fmt.Sprintf("; counted: %d passed, %d missed", passed, missed)
 	case missed == 0:
 		return "; counted as passed" + how
 	case passed == 0:
@@ -208,7 +216,7 @@ func (r *Report) gateLines(width, folded int) (out [][2]string) {
 				if at[g.Gate.Expr] == nil {
 					exprs = append(exprs, g.Gate.Expr)
 				}
-				at[g.Gate.Expr] = append(at[g.Gate.Expr], gateValue(g, c, len(r.Results.Cells) > 1))
+				at[g.Gate.Expr] = append(at[g.Gate.Expr], gateValue(g, c, len(r.Results.Cells) > 1, folded > 0))
 			}
 		}
 		for _, expr := range exprs {
@@ -243,7 +251,8 @@ func fitting(values []string, width int) string {
 var gateMarks = map[decide.State]string{decide.Missed: "✗", decide.Undecided: "?"}
 
 // gateValue is what a gate found: "140 ms [131, 149] at candidate, concurrency 16".
-func gateValue(g decide.GateOutcome, c *decide.CellResult, several bool) string {
+// A miss says why it is one despite a doubt where nothing is folded.
+func gateValue(g decide.GateOutcome, c *decide.CellResult, several, folded bool) string {
 	_, unit := gateWords(g.Gate.Expr)
 	text := g.Text
 	if value, rest, cut := strings.Cut(text, " ["); unit != "" && cut {
@@ -254,11 +263,16 @@ func gateValue(g decide.GateOutcome, c *decide.CellResult, several bool) string 
 	if several {
 		text += " at " + c.Cell.Short()
 	}
-	if g.Note != "" && g.Note != byValue {
+	despite := g.State == decide.Missed && (folded || strings.HasPrefix(g.Note, observed))
+	if g.Note != "" && g.Note != byValue && !despite {
 		text += " (" + g.Note + ")"
 	}
 	return text
 }
 
-// byValue is the note of a gate that one run decides.
-const byValue = "as observed, by value"
+// byValue is the note of a gate that one run decides. One that begins as observed says how far the value
+// may be from the truth, which makes no miss a pass.
+const (
+	byValue  = "as observed, by value"
+	observed = "as observed; "
+)

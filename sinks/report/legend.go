@@ -264,8 +264,8 @@ func (s sample) alike(q float64) string {
 	if s.worth > 0.8*s.n || decide.RequestsFor(q, s.worth, s.sent) <= decide.RequestsFor(q, s.sent, s.sent) {
 		return ""
 	}
-	return fmt.Sprintf(" (so many because consecutive requests have similar %s: %s count as %.0f)", s.metric,
-		words.Grouped(s.n), max(1, math.Floor(s.worth)))
+	return fmt.Sprintf(" (so many because %s consecutive requests with similar %s say as much as %.0f independent ones)",
+		words.Grouped(s.n), s.metric, max(1, math.Floor(s.worth)))
 }
 
 // withoutStar says what a row without a star is: shown to be worse in both, or not known.

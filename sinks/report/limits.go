@@ -109,7 +109,7 @@ func (r *Report) unlessGated() string {
 	if strings.HasPrefix(r.Command, "aiperf profile") { // which ends with AIPerf's codes
 		flags += " --exit-codes full"
 	}
-	return "; the exit code ignores limits: " + flags + " makes it 3"
+	return "; limits do not change the exit code: to fail with 3, add " + flags
 }
 
 // ofLimits are the cells whose limits ended so; never: for good, for their share is in doubt.

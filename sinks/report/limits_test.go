@@ -64,7 +64,7 @@ func TestLimitsNameTheirCells(t *testing.T) {
 	r := underLimits(keptLimit, soFarKept, soFarNot, inDoubt, missed99, missed99)
 	want := "99 % " + limits + "1 of 6 cells does for certain (concurrency 1), 2 miss (concurrency 16 and 32), " +
 		"2 not decided yet (concurrency 2 and 4), 1 cannot be decided (concurrency 8); " +
-		"the exit code ignores limits: --gate 'good_request_fraction >= 0.99' makes it 3"
+		"limits do not change the exit code: to fail with 3, add --gate 'good_request_fraction >= 0.99'"
 	if got := r.limitsSentence(true); got != want {
 		t.Errorf("%q\nwant %q", got, want)
 	}
@@ -72,7 +72,7 @@ func TestLimitsNameTheirCells(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	r.Command = "aiperf profile -m demo"
-	if got := r.LimitsSentence(); !strings.HasSuffix(got, "--exit-codes full makes it 3") {
+	if got := r.LimitsSentence(); !strings.HasSuffix(got, "--exit-codes full") {
 		t.Errorf("%q", got)
 	}
 	r.Plan.Gates = []sweep.Gate{{Expr: "good_request_fraction >= 0.99"}}

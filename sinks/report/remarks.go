@@ -479,6 +479,6 @@ func (c Comparison) few(all bool) string {
 	if !ok {
 		return shortName(r) + " is uncertain: try " + of.unsteady()
 	}
-	return fmt.Sprintf("%s is uncertain, of %.0f requests a trial: --request-count %.0f%s%s", shortName(r), r.Count,
+	return fmt.Sprintf("%.0f requests a trial are few for the %s itself, on both sides: --request-count %.0f%s%s", r.Count, shortName(r),
 		need, c.takes(need), of.alike(percentileOf[r.Key.Stat]))
 }

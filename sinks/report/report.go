@@ -42,7 +42,7 @@ type Report struct {
 	Dir        string
 	Command    string          // what measured it, as it was typed, secrets masked; "" where it is not known
 	Width      int             // columns of the terminal; 0 is 80
-	Terminal   bool            // what is too long for one is left out; a pipe takes all
+	Terminal   bool            // what is too long for one is left out; of several runs a pipe takes all
 	View       string          // file name of the page with charts, "" for none
 	Stopped    string          // why the plan ended early; "" if it did not
 	Limit      string          // what limits the server, as aiperf diagnose says it; "" where nothing is known of it
@@ -124,6 +124,8 @@ const (
 // room is how many lines the screen should have.
 func (r *Report) room() int {
 	switch {
+	case r.Full != nil && !r.Terminal: // BesideTables is the first
+		return linesOfOne - 1
 	case r.Full != nil:
 		return linesOfOne
 	case r.Search != nil:
@@ -139,7 +141,7 @@ func (r *Report) room() int {
 func (r *Report) WriteConsole(w io.Writer) error {
 	said, lines := "", 0
 	most := mostFolds
-	if r.Terminal && (r.Width <= 0 || r.Width >= narrowest) {
+	if (r.Terminal || r.Full != nil) && (r.Width <= 0 || r.Width >= narrowest) {
 		most = onlyEssential
 	}
 	for r.folded = 0; r.folded <= most; r.folded++ {
@@ -329,7 +331,7 @@ func (r *Report) doubts(s *sheet) {
 		s.part(essential)
 		if r.folded > mostFolds { // what was found is cut, and not who says so
 			where := words.Width(d.sentence(r.Runs)) - words.Width(d.Said())
-			d.Detail = words.Cut(d.Said(), linesOfFinding*(s.width-words.Width(word)-longestWord)-where)
+			d.Detail = wholeWords(d.Said(), linesOfFinding*(s.width-words.Width(word)-longestWord)-where)
 			d.Because = ""
 		}
 		s.wrapped(word, d.sentence(r.Runs))
@@ -348,9 +350,13 @@ func (r *Report) doubts(s *sheet) {
 	}
 	spoiled := r.Spoiled
 	if r.folded >= mostFolds && r.Full == nil && len(spoiled) > 0 {
-		s.wrapped("  ", fmt.Sprintf("invalid: %s that the experiment asks for: aiperf checks %s",
-			words.Count(len(spoiled), "number"), r.Dir))
+		s.wrapped("  ", fmt.Sprintf("%s: aiperf checks %s", words.CountOf(len(spoiled),
+			"number that the experiment asks for is not usable",
+			"numbers that the experiment asks for are not usable"), r.Dir))
 		spoiled = nil
+	}
+	if r.Full != nil { // why the exit code is 4
+		s.part(advice)
 	}
 	for i, line := range spoiled {
 		if i == most {

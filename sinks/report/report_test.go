@@ -92,6 +92,7 @@ Whole run        3,100 tok/s · 48.5 req/s in 27.0 s; above: its steady 21.3 s
 Goodput          46.9 req/s; 23 missed TTFT; 10 failed
 † latencies, tok/s and req/s are of the 990 requests that succeeded
 Errors           10 of 1,000
+note: something else
 open             results/demo/
 `
 	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(b.String(), "\n")); diff != "" {
@@ -120,11 +121,15 @@ func TestWhatTheFiguresAreOf(t *testing.T) {
 		t.Error(got)
 	}
 	var b strings.Builder
-	if err := r.WriteConsole(&b); err != nil || !strings.Contains(oneSpace(b.String()), "(so many because consecutive requests have similar TTFT: 200 count as 37)") {
+	if err := r.WriteConsole(&b); err != nil || !strings.Contains(oneSpace(b.String()), "(so many because 200 consecutive requests with similar TTFT say as much as 37 independent ones)") {
 		t.Errorf("%v:\n%s", err, &b)
 	}
 	r.Steady = r.Full
-	if got := r.BesideTables(); got != "AIPerf's tables above are of the whole run (27.0 s); the figures below are of its steady 21.0 s, without the start and the end" {
+	if got := r.BesideTables(); got != "AIPerf's tables above are of the whole run; below, its steady 21.0 s of 27.0 s" {
+		t.Error(got)
+	}
+	r.SteadyFor = r.FullFor - time.Millisecond
+	if got := r.BesideTables(); strings.Contains(got, "27.0 s") || !strings.HasSuffix(got, "; below, nearly all of it") {
 		t.Error(got)
 	}
 	r.Full = nil

@@ -62,14 +62,21 @@ func (s *sheet) within(most int) string {
 			pieces, weights = append(pieces, text[p.begins:end]), append(weights, p.weight)
 		}
 	}
+	lines, without := strings.Count(text, "\n"), []int{}
 	for w := space; w > essential; w-- {
-		for i := len(pieces) - 1; i >= 0; i-- {
-			if strings.Count(strings.Join(pieces, ""), "\n") <= most {
-				break
+		for i := len(pieces) - 1; i >= 0 && lines > most; i-- {
+			if n := strings.Count(pieces[i], "\n"); weights[i] == w && n > 0 {
+				lines, without = lines-n, append(without, i)
 			}
-			if weights[i] == w {
-				pieces[i] = ""
-			}
+		}
+	}
+	for len(without) > 0 { // what left last comes back first, where there is room for it after all
+		i := without[len(without)-1]
+		without = without[:len(without)-1]
+		if n := strings.Count(pieces[i], "\n"); lines+n <= most {
+			lines += n
+		} else {
+			pieces[i] = ""
 		}
 	}
 	return strings.Join(pieces, "")

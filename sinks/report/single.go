@@ -108,9 +108,9 @@ func Enough(certified func(stat string) bool) (said string, all bool) {
 	case len(open) == 0:
 		return ", enough for " + words.And(sure), true
 	case len(sure) == 0:
-		return ", too few; uncertain: " + words.And(open), false
+		return ", too few for any percentile", false
 	}
-	return ", enough for " + words.And(sure) + "; uncertain: " + words.And(open), false
+	return ", enough for " + words.And(sure) + ", not for " + words.And(open), false
 }
 
 // certainty says for which percentiles there are requests enough, and what gives the
@@ -280,13 +280,15 @@ func (r *Report) single(s *sheet) {
 	r.parts(s)
 	s.part(missed)
 	if len(r.marked) > 0 {
+		s.part(advice)
 		s.wrapped("", strings.Join(r.doubted(r.marked), " · "))
 	}
+	s.part(missed)
 	switch {
-	case byErrors(r.common) && r.Requests.OK > 0:
-		s.wrapped("", r.survivors())
+	case byErrors(r.common) && r.Requests.OK > 0: // no figure has the mark
+		s.wrapped("", asSentence(strings.TrimPrefix(r.survivors(), validity.FailedMark+" ")))
 	case !r.common.None():
-		s.wrapped("", strings.Join(r.doubted(touched{r.common.Mark() + " every figure above is " + r.common.Sentence()}), ""))
+		s.wrapped("", strings.Join(r.doubted(touched{"Every figure above is " + r.common.Sentence()}), ""))
 	}
 }
 
@@ -518,8 +520,11 @@ func (r *Report) BesideTables() string {
 	case r.Steady == nil || r.SteadyFor >= r.FullFor:
 		return theirs + "; so are the figures below"
 	}
-	return fmt.Sprintf("%s (%s); the figures below are of its steady %s, without the start and the end",
-		theirs, words.Span(r.FullFor), words.Span(r.SteadyFor))
+	whole, steady := words.Span(r.FullFor), words.Span(r.SteadyFor)
+	if whole == steady {
+		return theirs + "; below, nearly all of it"
+	}
+	return fmt.Sprintf("%s; below, its steady %s of %s", theirs, steady, whole)
 }
 
 // windowOfAll is the window that the figures of a table are of: the steady one where some
@@ -541,7 +546,7 @@ func (r *Report) lengths() string {
 	var parts []string
 	if ok {
 		text := words.Grouped(in.Avg) + " tokens in"
-		if r.DefaultISL {
+		if r.DefaultISL && r.folded == 0 {
 			text += " (default of --isl)"
 		}
 		parts = append(parts, text+r.doubtfulMean(metrics.InputSequenceLength))
@@ -654,7 +659,8 @@ func (r *Report) missedLimits() (said string) {
 // whole run, of which the counts are, is another.
 func (r *Report) goodSpan() string {
 	steady, ok := r.steady(metrics.Goodput)
-	if full, _ := r.Full.Get(metrics.Goodput); !ok || words.Number(full.Avg) == words.Number(steady.Avg) {
+	full, _ := r.Full.Get(metrics.Goodput)
+	if !ok || r.folded > 0 || words.Number(full.Avg) == words.Number(steady.Avg) {
 		return ""
 	}
 	return " in the steady window"

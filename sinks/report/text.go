@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
@@ -94,4 +95,29 @@ func lopsided(e stats.Estimate, percent bool, place int) string {
 		return words.At(v, place)
 	}
 	return fmt.Sprintf("%s [%s, %s]", words.At(by*e.Mean, place), end(e.Low), end(e.High))
+}
+
+// wholeWords is at most n columns of a sentence, cut between words: of a number that is cut nobody knows
+// what it was.
+func wholeWords(s string, n int) string {
+	if words.Width(s) <= n {
+		return s
+	}
+	line := ""
+	for _, piece := range words.Pieces(s) {
+		next := strings.TrimSpace(line + " " + piece)
+		if words.Width(next) > n-2 {
+			break
+		}
+		line = next
+	}
+	return line + " …"
+}
+
+// asSentence begins with a capital letter.
+func asSentence(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
 }

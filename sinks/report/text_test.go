@@ -124,3 +124,19 @@ func TestWideTable(t *testing.T) {
 		}
 	}
 }
+
+// A finding that is cut loses whole words, and no part of a number.
+func TestFindingsAreCutBetweenWords(t *testing.T) {
+	t.Parallel()
+	const said = "so p50 TTFT is only known to be 45.6 to 52.3 ms"
+	for n := range len(said) {
+		got := wholeWords(said, n)
+		if kept, cut := strings.CutSuffix(got, " …"); !cut || !strings.HasPrefix(said, kept) ||
+			!strings.HasPrefix(strings.TrimPrefix(said, kept), " ") && kept != "" || len([]rune(got)) > max(n, 2) {
+			t.Errorf("%d columns: %q", n, got)
+		}
+	}
+	if got := wholeWords(said, len(said)); got != said {
+		t.Errorf("%q is cut and fits", got)
+	}
+}

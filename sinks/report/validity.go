@@ -56,8 +56,8 @@ func saidTouched(touched map[string]validity.Level, most int) string {
 const mostTouched = 3
 
 // touchedNames are the numbers of a level: families by their name, those that screens
-// show by their own, with the statistics that are touched, those of tables first; beyond
-// so many they are counted.
+// show by their own, with the statistics that are touched, those of tables first, and of others what
+// they rest on. Where these are more than so many, all are named by what they rest on.
 func touchedNames(touched map[string]validity.Level, level validity.Level, most int) (names []string) {
 	left := map[string][]string{} // by metric: its statistics, none for all of them
 	for _, what := range slices.Sorted(maps.Keys(touched)) {
@@ -71,6 +71,7 @@ func touchedNames(touched map[string]validity.Level, level validity.Level, most 
 			left[tag] = append(of, stat)
 		}
 	}
+	var coarse []string
 	for _, f := range families {
 		of := metrics.Resting(f.on)
 		if slices.ContainsFunc(of, func(tag string) bool { return level.Worse(touched[tag]) }) ||
@@ -82,27 +83,43 @@ func touchedNames(touched map[string]validity.Level, level validity.Level, most 
 			delete(left, tag)
 		}
 	}
+	coarse = slices.Clone(names)
 	others := 0
+	var rest []string
 	for _, tag := range slices.SortedFunc(maps.Keys(left), firstOfTables) {
 		m, ok := metrics.Lookup(tag)
+		family := familyOf(tag)
+		if family != "" && !slices.Contains(coarse, "some "+family) {
+			coarse = append(coarse, "some "+family)
+		}
 		of := slices.DeleteFunc(left[tag],
 			func(stat string) bool { return stat != "avg" && !slices.Contains(shownPercentiles, stat) })
-		if !ok || m.Short == "" || left[tag] != nil && len(of) == 0 {
+		switch {
+		case ok && m.Short != "" && (left[tag] == nil || len(of) > 0):
+			names = append(names, strings.TrimSpace(m.Short+" "+strings.ReplaceAll(strings.Join(of, ", "), "avg", "mean")))
+		case family == "":
 			others++
-			continue
+		case !slices.Contains(rest, "other "+family):
+			rest = append(rest, "other "+family)
 		}
-		names = append(names, strings.TrimSpace(m.Short+" "+strings.ReplaceAll(strings.Join(of, ", "), "avg", "mean")))
 	}
-	if more := len(names) - max(most, 1); more > 0 {
-		names, others = names[:max(most, 1)], others+more
+	if names = append(names, rest...); len(names) > max(most, 1) {
+		names = coarse
 	}
-	switch {
-	case others > 1 && len(names) > 0:
-		names = append(names, words.Whole(others)+" others")
-	case others > 0:
+	if others > 0 {
 		names = append(names, words.Count(others, "other metric"))
 	}
 	return names
+}
+
+// familyOf is the first family of a metric, "" for none.
+func familyOf(tag string) string {
+	for _, f := range families {
+		if slices.Contains(metrics.Resting(f.on), tag) {
+			return f.name
+		}
+	}
+	return ""
 }
 
 // firstOfTables orders metrics as the columns of a table of cells, then by name.
