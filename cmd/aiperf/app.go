@@ -110,6 +110,9 @@ type command struct {
 	// often are the flags that help shows first; the others are found by topic. Without
 	// any it shows the command's own.
 	often []section
+	// chosen are settings whose default the command works out itself, and what help says of it; "" where the
+	// text above does.
+	chosen map[string]string
 	// settings says that every setting of the experiment is also a flag.
 	settings bool
 	// files says that its words are names of files, not of commands.

@@ -146,6 +146,9 @@ func (h helpText) named(c command, name string) {
 	}
 	for _, o := range c.options() {
 		if slices.Contains(o.Names, name) {
+			if from, ok := c.chosen[name]; ok {
+				o.Default = from
+			}
 			h.option(o, name)
 		}
 	}

@@ -53,7 +53,8 @@ token every 50 ms, or twice what the idle server takes.`,
 		{"Question", []string{"budget", "limit", "isl", "osl"}},
 		{"Results", []string{"artifact-dir", "output", "progress", "report"}},
 	},
-	run: (*app).quick,
+	chosen: map[string]string{"isl": "", "osl": ""},
+	run:    (*app).quick,
 }
 
 // quickFile is the experiment that quick writes in its folder, and quickSearch the result of it there.

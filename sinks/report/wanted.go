@@ -245,7 +245,7 @@ func (r *Report) wantedForLimits() wanted {
 			if s.Trials > w.trials {
 				w.trials, w.requests = s.Trials, s.Requests
 			}
-			if s.State == decide.Undecided && !s.Undecidable {
+			if s.State == decide.Undecided { // what is in doubt is measured again, too: it may be the best one
 				w.open = append(w.open, c)
 			}
 		}

@@ -100,6 +100,17 @@ func TestOnlyOpenLoadsAreRepeated(t *testing.T) {
 	}
 }
 
+// A load whose share is in doubt may be the best one: where the limits are decided, it is measured again, too.
+func TestLoadsInDoubtAreRepeated(t *testing.T) {
+	t.Parallel()
+	r := limitedTo(t, 3, 60, "parameters: {phases.profiling.concurrency: [2, 4, 8]}",
+		func(c *sweep.Cell) bool { return c.Resolved.Benchmark.Phases[0].Concurrency == 8 })
+	r.Results.Cells[1].SLOs[0].Undecidable, r.Results.Cells[1].SLOs[0].Trials = true, 0
+	if got := r.WantedSentence(); !strings.Contains(got, "--concurrency 2,4 ") {
+		t.Errorf("%q", got)
+	}
+}
+
 // limited is a plan of two loads, each request of which is good.
 func limited(t *testing.T, trials, requests int) *Report {
 	t.Helper()
