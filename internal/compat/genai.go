@@ -46,9 +46,9 @@ var genaiFlags = []genaiFlag{
 	{names: []string{"--verbose", "-v"}, bare: true, note: "progress is always shown"},
 	{
 		names: []string{"--backend"},
-		why:   "Triton backends are not spoken; use the server's OpenAI front end and --endpoint-type chat",
+		why:   "it chooses a Triton backend; start Triton's OpenAI front end, leave the flag out and add --endpoint-type chat",
 	},
-	{names: []string{"--grpc-method"}, why: "gRPC is not spoken"},
+	{names: []string{"--grpc-method"}, why: "it is about Triton's gRPC; leave it out and add --endpoint-type chat, or --endpoint-type grpc for a method of your own"},
 	{
 		names: []string{"--output-tokens-mean-deterministic"}, bare: true,
 		why: "write --extra-inputs ignore_eos:true for servers that know it",
@@ -63,7 +63,7 @@ func GenAIWords(words []string) (out, notes []string, err error) {
 	analyze := false
 	if len(words) > 0 && !strings.HasPrefix(words[0], "-") {
 		if words[0] != "profile" && words[0] != "analyze" {
-			return nil, nil, diag.New("genai-perf "+words[0]+": only profile and analyze can be converted",
+			return nil, nil, diag.New(words[0]+": only profile and analyze can be converted",
 				map[string]string{
 					"config":               "aiperf config convert FILE converts the file",
 					"create-template":      "aiperf config init prints a file to start from",
@@ -127,12 +127,12 @@ func (g *genai) translate(words []string) ([]string, error) {
 	}, name)
 	switch {
 	case here && row.why != "":
-		return nil, diag.New("genai-perf "+name+": has no counterpart", row.why)
+		return nil, diag.New(name+": has no counterpart here", row.why)
 	case !strings.HasPrefix(name, "-"):
-		return nil, diag.New("genai-perf: unexpected "+name, "")
+		return nil, diag.New("unexpected "+name, "it belongs to no flag: names of flags begin with -")
 	case !here && !ours && !special:
-		return nil, diag.New("genai-perf "+name+": unknown flag",
-			"remove it, or name what it does with a flag of aiperf profile")
+		return nil, diag.New(name+": neither GenAI-Perf nor aiperf profile has this flag",
+			"leave it out, or look for one that does the same: aiperf profile --help")
 	}
 	var values []string
 	bare := row.bare || !here && ours && option.Kind == "bool" || name == "--fixed-schedule"
@@ -142,7 +142,7 @@ func (g *genai) translate(words []string) ([]string, error) {
 	case name == "--fixed-schedule" && len(words) > 0 && !argv.IsFlag(words[0]): // its own parser wants a word
 		values, words = words[:1], words[1:]
 	case !bare && (len(words) == 0 || argv.IsFlag(words[0])):
-		return nil, diag.New("genai-perf "+name+": needs a value", "")
+		return nil, diag.New(name+": needs a value", "as in "+name+" VALUE")
 	case !bare:
 		values, words = words[:1:1], words[1:]
 		for row.many && len(words) > 0 && !argv.IsFlag(words[0]) {
@@ -186,25 +186,25 @@ func (g *genai) special(name string, values []string) error {
 	case "--endpoint-type":
 		to, known := endpoint.GenAI(value)
 		if !known {
-			return diag.New("genai-perf --endpoint-type "+value+": not spoken here",
-				"endpoint types: "+strings.Join(g.known["--endpoint-type"].Enum, ", "))
+			return diag.New("--endpoint-type "+value+": this API is not supported here",
+				"use one of "+strings.Join(g.known["--endpoint-type"].Enum, ", "))
 		}
 		g.endpoint = to
 	case "--service-kind":
 		if value != "openai" {
-			return diag.New("genai-perf --service-kind "+value+": not spoken here",
-				"use the server's OpenAI front end and --endpoint-type chat")
+			return diag.New("--service-kind "+value+": only openai is supported here",
+				"start the server's OpenAI front end, and use --service-kind openai --endpoint-type chat")
 		}
 	case "--measurement-interval", "-p":
 		ms, err := strconv.ParseFloat(value, 64)
 		if err != nil || !(ms > 0) || ms > 1e9 {
-			return diag.New("genai-perf "+name+" "+value+": expected milliseconds above 0", "")
+			return diag.New(name+" "+value+": expected milliseconds above 0", "")
 		}
 		g.window = 1.2 * ms // which is how long perf_analyzer waits
 	case "--stability-percentage", "-s":
 		s, err := strconv.ParseFloat(value, 64)
 		if err != nil || !(s > 0) || s > anyThree {
-			return diag.New("genai-perf "+name+" "+value+": expected percent above 0, at most 999", "")
+			return diag.New(name+" "+value+": expected percent above 0, at most 999", "")
 		}
 		g.stability = s
 	case "--fixed-schedule":
@@ -213,7 +213,7 @@ func (g *genai) special(name string, values []string) error {
 		}
 	case "--input-file":
 		if strings.HasPrefix(value, "synthetic:") || strings.HasPrefix(value, "payload:") {
-			return diag.New("genai-perf --input-file "+value+": has no counterpart",
+			return diag.New("--input-file "+value+": has no counterpart",
 				"write a JSONL file, one request a line")
 		}
 		g.out = append(g.out, name, value)
@@ -244,8 +244,8 @@ func (g *genai) passed(words []string) error {
 				words = words[1:]
 			}
 		default:
-			return diag.New("genai-perf -- "+name+": flags of perf_analyzer have no counterpart",
-				"remove it, or name what it does with a flag of aiperf profile")
+			return diag.New("-- "+name+": this flag of perf_analyzer has no counterpart here",
+				"leave it out, or look for one that does the same: aiperf profile --help")
 		}
 	}
 	return nil
@@ -254,8 +254,8 @@ func (g *genai) passed(words []string) error {
 // finish adds what several flags say together.
 func (g *genai) finish() error {
 	if g.endpoint == "" {
-		return diag.New("genai-perf: its default endpoint type is Triton's kserve, which is not spoken here",
-			"add --endpoint-type chat")
+		return diag.New("--endpoint-type is missing: GenAI-Perf's default, Triton's kserve, cannot be used here",
+			"add --endpoint-type chat for a server with the OpenAI API")
 	}
 	g.out = append(g.out, "--endpoint-type", g.endpoint)
 	g.windows()
@@ -265,13 +265,13 @@ func (g *genai) finish() error {
 	kind := strings.ReplaceAll(cmp.Or(g.sweep["type"], "concurrency"), "-", "_")
 	sweep, known := genaiSweeps[kind]
 	if !known {
-		return diag.New("genai-perf --sweep-type "+g.sweep["type"]+": not swept by genai-perf",
-			"one of "+strings.Join(slices.Sorted(maps.Keys(genaiSweeps)), ", "))
+		return diag.New("--sweep-type "+g.sweep["type"]+": GenAI-Perf does not sweep this",
+			"use one of "+strings.Join(slices.Sorted(maps.Keys(genaiSweeps)), ", "))
 	}
 	list := g.sweep["list"]
 	switch {
 	case list != "" && g.sweep["range"] != "":
-		return diag.New("genai-perf: --sweep-list and --sweep-range are both given", "one of them says what is swept")
+		return diag.New("--sweep-list and --sweep-range are both given", "keep one of them")
 	case list == "":
 		values, err := sweepRange(strings.Split(cmp.Or(g.sweep["range"], "1:1024"), ":"))
 		if err != nil {
@@ -317,8 +317,8 @@ var genaiSweeps = map[string]struct{ flag, path string }{
 
 // sweepRange is min:max in powers of two, or min:max:step.
 func sweepRange(parts []string) (string, error) {
-	name := "genai-perf --sweep-range " + strings.Join(parts, ":")
-	bad := diag.New(name+": expected min:max or min:max:step", "")
+	name := "--sweep-range " + strings.Join(parts, ":")
+	bad := diag.New(name+": expected min:max or min:max:step", "--sweep-range 1:16 doubles from 1 to 16, --sweep-range 10:40:10 adds 10")
 	var n []int
 	for _, p := range parts {
 		v, err := strconv.Atoi(p)
