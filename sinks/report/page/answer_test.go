@@ -229,13 +229,20 @@ func TestTilesKeepTheLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := html.UnescapeString(string(doc))
-	for _, want := range []string{"at concurrency 2 within the limits", "misses limits"} {
+	for _, want := range []string{"at concurrency 2 within the limits", "<small>misses limits"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
 	if never := "at concurrency 8</"; strings.Contains(text, never) {
 		t.Errorf("a tile of a load that misses the limits: %q", never)
+	}
+
+	for _, c := range d.Cells { // a search has a share of its own
+		c.Decision = "holds"
+	}
+	if doc, err = page.Of(d, nil); err != nil || strings.Contains(string(doc), "<small>misses limits") {
+		t.Errorf("%v; the row of a load that holds says that it misses limits", err)
 	}
 }
 

@@ -420,6 +420,13 @@ func (u user) uses(loads bool) {
 	u.expect("a click sorts", sorted+"(1)")
 	u.must(u.p.Press("Enter"))
 	u.expect("Enter sorts the other way", sorted+"(-1)")
+	choose := func(n int) { // as in a list of headings, each in both orders
+		u.must(u.p.Eval(fmt.Sprintf(`(() => { const s = document.getElementById("sorts"); s.value = "%d"; s.dispatchEvent(new Event("change")); })()`, n), nil))
+	}
+	choose(4)
+	u.expect("the list of a telephone sorts", sorted+"(1)")
+	choose(5)
+	u.expect("the list of a telephone sorts the other way", sorted+"(-1)")
 
 	u.must(u.p.Click("#table tbody tr td:nth-child(3)"))
 	u.expect("a click picks a row", `document.querySelector("#table tbody tr").classList.contains("picked")`)
@@ -538,6 +545,11 @@ func (u user) prints(name string) {
 	u.must(u.p.Look(browser.View{Width: 794, Height: 1123, Dark: true, Print: true}))
 	u.expect("paper is white", `getComputedStyle(document.body).color === "rgb(0, 0, 0)" && getComputedStyle(document.documentElement).getPropertyValue("--chart-paper") === "#ffffff"`)
 	u.expect("no tools on paper", `[".tools", ".skip", "#tip", ".data"].every((q) => { const el = document.querySelector(q); return !el || getComputedStyle(el).display === "none"; })`)
+	const folded = `(shut) => [...document.querySelectorAll(".folded")].every((d) => d.open === !shut)`
+	u.must(u.p.Eval(`document.querySelectorAll(".folded").forEach((d) => d.open = false); dispatchEvent(new Event("beforeprint"))`, nil))
+	u.expect("folded findings are on paper", "("+folded+")(false)")
+	u.must(u.p.Eval(`dispatchEvent(new Event("afterprint"))`, nil))
+	u.expect("folded findings are folded again", "("+folded+")(true)")
 	u.expect("charts are whole on paper",
 		`[...document.querySelectorAll("figure .scroll")].every((s) => s.scrollWidth <= s.clientWidth + 1)`)
 	u.keep(name + "-print")

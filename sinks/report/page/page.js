@@ -85,6 +85,15 @@
     body.append(...rows);
   }));
 
+  // Where rows are cards there are no headings to press: a list sorts them.
+  const heads = $("thead button", table), sorts = document.getElementById("sorts");
+  heads.forEach((button, i) => ["", ", reversed"].forEach((how, down) => sorts.add(new Option(button.textContent + how, 2 * i + down))));
+  sorts.value = "";
+  sorts.addEventListener("change", () => {
+    const button = heads[sorts.value >> 1], want = sorts.value % 2 ? "descending" : "ascending";
+    do button.click(); while (button.parentElement.getAttribute("aria-sort") !== want);
+  });
+
   document.getElementById("filter").addEventListener("input", (e) => {
     const words = e.target.value.toLowerCase().split(/\s+/);
     for (const tr of body.rows) tr.hidden = !words.every((w) => tr.textContent.toLowerCase().includes(w));
@@ -124,6 +133,11 @@
     link.href = canvas.toDataURL();
     link.click();
   });
+
+  // Findings that are folded are printed, too.
+  let folded = [];
+  addEventListener("beforeprint", () => { folded = $(".folded:not([open])"); for (const el of folded) el.open = true; });
+  addEventListener("afterprint", () => { for (const el of folded) el.open = false; });
 
   // A link to a cell opens it.
   const open = () => { const el = location.hash && document.getElementById(location.hash.slice(1)); if (el && el.tagName === "DETAILS") el.open = true; };

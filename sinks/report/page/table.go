@@ -116,6 +116,9 @@ func row(d *chart.Data, c *chart.Cell, cols []metrics.Headline) Row {
 	for _, name := range objectives(c) {
 		is = append(is, bestOf(name))
 	}
+	if c.Decision != "" {
+		is = append(is, words.Line(c.Decision))
+	}
 	switch misses := missesLimits(d, c); {
 	case misses != "":
 		is = append(slices.DeleteFunc(is, func(s string) bool { return strings.HasSuffix(s, unsureOfLimits) }), misses)

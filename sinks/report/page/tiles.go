@@ -223,8 +223,12 @@ func (p *Page) figures(d *chart.Data) {
 }
 
 // missesLimits is "misses limits" of a cell whose share of good requests is too small, with "so far"
-// where its interval leaves that open; "" for any other.
+// where its interval leaves that open; "" for any other, and for a load of a search, which has a share
+// of its own and says whether it holds.
 func missesLimits(d *chart.Data, c *chart.Cell) string {
+	if c.Decision != "" {
+		return ""
+	}
 	s := d.WholeRun(c, metrics.GoodRequestFraction, "avg")
 	switch {
 	case len(d.Limits) == 0 || !(s.Value < decide.GoodTarget):

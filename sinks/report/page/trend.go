@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report"
@@ -191,7 +193,19 @@ func resultTicks(t report.Trend, s *trend.Series) (ticks []draw.Tick) {
 		if n > 1 {
 			i = k * (n - 1) / max(1, min(ticksMost, n)-1)
 		}
-		ticks = append(ticks, draw.Tick{At: float64(i), Label: words.Middle(s.Points[i].Result.Called(t.By), 10)})
+		ticks = append(ticks, draw.Tick{At: float64(i), Label: s.Points[i].Result.Called(t.By)})
+	}
+	if len(ticks) == 0 {
+		return nil
+	}
+	day := func(label string) string { return label[:strings.LastIndexByte(label, ' ')+1] }
+	first := day(ticks[0].Label)
+	oneDay := !slices.ContainsFunc(ticks, func(x draw.Tick) bool { return day(x.Label) != first })
+	for i := range ticks {
+		if oneDay { // the head says which
+			ticks[i].Label = strings.TrimPrefix(ticks[i].Label, first)
+		}
+		ticks[i].Label = words.Middle(ticks[i].Label, 10)
 	}
 	return ticks
 }

@@ -90,8 +90,8 @@ func linearScale(a Axis, e extent, most int) scale {
 		s.lo, s.hi, s.ticks = e.lo, e.hi, a.Ticks
 		return s
 	}
-	if a.Zero && e.lo == 0 && e.hi == 0 { // nothing happened: what would be 1 is the measure
-		e.hi = 1
+	if e.lo == 0 && e.hi == 0 && a.Ticks == nil { // nothing happened: what would be 1 is the measure
+		e.hi, a.Zero = 1, true
 	}
 	if e.hi == e.lo {
 		pad := max(math.Abs(e.hi)*0.1, 1e-9)

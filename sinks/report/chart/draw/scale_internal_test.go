@@ -56,6 +56,7 @@ func TestTicksOfCounts(t *testing.T) {
 		{Axis{Zero: true, Whole: true}, extent{0, 3}, "0 1 2 3"},
 		{Axis{Zero: true, Whole: true}, extent{0, 400}, "0 100 200 300 400"},
 		{Axis{Zero: true}, extent{0, 0}, "0 0.2 0.4 0.6 0.8 1"},
+		{Axis{Least: 0.1}, extent{0, 0}, "0 0.2 0.4 0.6 0.8 1"},
 	} {
 		var got []string
 		for _, tick := range newScale(c.axis, c.e, 6).ticks {
