@@ -37,6 +37,18 @@ func recordedAgent(id string) map[string]any {
 	}}
 }
 
+// recordedLate is a session of four turns, at 0, 1.2, 3 and 4 s, each answered in 100 ms.
+func recordedLate(id string) map[string]any {
+	var requests []any
+	for i, at := range []float64{0, 1.2, 3, 4} {
+		hashes := []any{1, 2, 3, 4}[:i+1]
+		requests = append(requests, map[string]any{
+			"type": "n", "t": at, "in": 64 * (i + 1), "out": 10, "api_time": 0.1, "hash_ids": hashes,
+		})
+	}
+	return map[string]any{"id": id, "block_size": 64, "hash_id_scope": "local", "requests": requests}
+}
+
 // agentic is a job that replays the sessions, with the phase that primes.
 func agentic(t *testing.T, phase schema.Phase, sessions ...map[string]any) Job {
 	t.Helper()
@@ -89,6 +101,12 @@ func TestAgenticReplay(t *testing.T) {
 	idle.SystemIdleGapCapSeconds = &most
 	twice := at(0.9)
 	twice.Sessions = 2
+	laterOne, lanes, lanesAtOnce, lanesIdle := at(0.4), at(0.4), at(0.4), at(0.4)
+	laterOne.LaterReplay = true
+	for _, p := range []*schema.Phase{&lanes, &lanesAtOnce, &lanesIdle} {
+		p.LaterReplay, p.Concurrency, p.Sessions = true, 2, 2
+	}
+	lanesAtOnce.BurstPhaseStarts, lanesIdle.TreeIdleGapCapSeconds = true, &most
 	for _, c := range []struct {
 		name  string
 		phase schema.Phase
@@ -132,11 +150,49 @@ func TestAgenticReplay(t *testing.T) {
 				"profiling 1.55s b::sa:helper:1 66/10", "profiling 1.86s b::sa:helper:2 67/10", "profiling 1.92s b:2 192/10", "profiling 3.78s b:3 256/10",
 			},
 		},
+		{
+			"after 0.13 nobody waits for what the shortest wait is: 300 ms", laterOne,
+			[]string{
+				"agentic_warmup 0s a:1 128/1", "agentic_warmup 500ms a::sa:helper:1 66/1",
+				"profiling 510ms a::sa:helper:2 67/10", "profiling 570ms a:2 192/10", "profiling 2.43s a:3 256/10",
+			},
+		},
+		{
+			"after 0.13, two sessions: both wait 300 ms less", lanes,
+			[]string{
+				"agentic_warmup 0s a:1 128/1", "agentic_warmup 200ms late:1 128/1",
+				"agentic_warmup 500ms a::sa:helper:1 66/1",
+				"profiling 510ms a::sa:helper:2 67/10", "profiling 570ms a:2 192/10", "profiling 1.61s late:2 192/10",
+				"profiling 2.43s a:3 256/10", "profiling 2.52s late:3 256/10",
+			},
+		},
+		{
+			"after 0.13, all at once: each session waits its own shortest less, in the warmup, too", lanesAtOnce,
+			[]string{
+				"agentic_warmup 0s a:1 128/1", "agentic_warmup 0s late:1 128/1",
+				"agentic_warmup 500ms a::sa:helper:1 66/1",
+				"profiling 510ms a::sa:helper:2 67/10", "profiling 510ms late:2 192/10", "profiling 570ms a:2 192/10",
+				"profiling 1.42s late:3 256/10", "profiling 2.43s a:3 256/10",
+			},
+		},
+		{
+			"after 0.13, 150 ms idle in each session at most, whatever the other does", lanesIdle,
+			[]string{
+				"agentic_warmup 0s a:1 128/1", "agentic_warmup 200ms late:1 128/1",
+				"agentic_warmup 500ms a::sa:helper:1 66/1",
+				"profiling 510ms a::sa:helper:2 67/10", "profiling 570ms a:2 192/10", "profiling 660ms late:2 192/10",
+				"profiling 730ms a:3 256/10", "profiling 820ms late:3 256/10",
+			},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := &world{latency: fixedLatency(10 * msec)}
-			out := w.play(t, agentic(t, c.phase, recordedAgent("a"), recordedAgent("b")))
+			second := recordedAgent("b")
+			if c.phase.Concurrency > 1 {
+				second = recordedLate("late")
+			}
+			out := w.play(t, agentic(t, c.phase, recordedAgent("a"), second))
 			if diff := gocmp.Diff(c.want, sendings(out.records)); diff != "" {
 				t.Errorf("sent (-want +got):\n%s", diff)
 			}

@@ -51,8 +51,10 @@ type phase struct {
 	start     int64
 	idleMost  int64 // how long nothing may be under way while turns wait; never: any time
 	idleSince int64 // record.None: something is
-	starved   bool  // at the end, arrivals wait for their requests to be rendered
-	result    PhaseResult
+
+	treeIdleMost int64 // the same of each session with all that it starts
+	starved      bool  // at the end, arrivals wait for their requests to be rendered
+	result       PhaseResult
 
 	sentAll atomic.Bool             // nothing will be sent any more
 	over    atomic.Bool             // and every answer is in
@@ -106,6 +108,7 @@ func (p *phase) handle(ev event, now int64) {
 		p.goOn(ev, now)
 	case playOver:
 		p.books.reading--
+		ev.play.tree.busy--
 		p.books.skip(skipFailed, ev.play.Conversation.RequestsOf(ev.turn-1))
 		p.cutShort(ev.play, ev.turn, ev.answered, skipFailed)
 	}
@@ -151,12 +154,15 @@ func (p *phase) answerOver(r *request, now int64) {
 	p.punctual.end(r.stay)
 	switch {
 	case r.ends():
+		r.play.tree.busy--
 		why := ""
 		if r.failed() {
 			why = skipFailed
 		}
 		p.playOver(r.play, r.turn, end, why)
+		p.capTreeIdle(r.play.tree, end)
 	case p.stops.why != "":
+		r.play.tree.busy--
 		p.books.skip(skipCut, r.play.Conversation.RequestsOf(r.turn))
 		p.cutShort(r.play, r.turn+1, end, skipCut)
 	default:
@@ -240,6 +246,15 @@ func (p *phase) capIdle(now int64) {
 	if by := p.wait.ripens() - later(p.idleSince, p.idleMost); p.wait.later.Len() > 0 && by > 0 {
 		p.wait.hasten(by)
 	}
+}
+
+// capTreeIdle has the waiting turns of a tree come earlier by the same time where, from a moment on, nothing of it is
+// under way for longer than it may.
+func (p *phase) capTreeIdle(t *tree, from int64) {
+	if p.treeIdleMost == pace.Never || t.busy > 0 || t.live == 0 {
+		return
+	}
+	p.wait.hastenTree(t, later(from, p.treeIdleMost))
 }
 
 // deadline is when something is due by the clock.

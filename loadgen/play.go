@@ -38,6 +38,7 @@ func (pl *play) number(t int) int64 { return int64(pl.Conversation.Skipped + t) 
 // tree is a session with all that it starts.
 type tree struct {
 	live int // sessions of it that are not over
+	busy int // requests of it that are under way, or whose answers are being read
 }
 
 // request is one turn of a play on its way: rendered, waiting, on the wire,
@@ -124,6 +125,7 @@ func requestsLeft(pl *play, turn int) int64 {
 // next turn. All sessions are known before any of them can be over.
 func (p *phase) goOn(ev event, now int64) {
 	p.books.reading--
+	ev.play.tree.busy--
 	p.adopt(ev.play, ev.starts)
 	for _, r := range ev.starts {
 		r.play.newest = ev.play.newest
@@ -137,6 +139,7 @@ func (p *phase) goOn(ev event, now int64) {
 		p.books.open--
 		p.playOver(ev.play, ev.turn, ev.answered, "")
 	}
+	p.capTreeIdle(ev.play.tree, ev.answered)
 }
 
 // adopt makes the sessions of first requests part of pl's tree.

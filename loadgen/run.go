@@ -192,6 +192,10 @@ func newPhase(d *driver, cfg *schema.Phase) (*phase, error) {
 	} else {
 		p.idleMost = pace.Never
 	}
+	p.treeIdleMost = pace.Never
+	if v := cfg.TreeIdleGapCapSeconds; v != nil {
+		p.treeIdleMost = int64(schema.Duration(*v).Go())
+	}
 	p.idleSince = record.None
 	if !load.Closed {
 		p.wait.arrivals, p.result.Rate = load.Arrivals, cfg.Rate

@@ -146,6 +146,7 @@ func (p *phase) dispatch(r *request, intended, ready, due, now int64, opening bo
 	if opening {
 		p.books.sessions.enter(now)
 	}
+	r.play.tree.busy++
 	granted := now
 	if r.slotless = r.silent && !opening; !r.slotless {
 		granted = p.slots.occupy(r, opening, now)

@@ -1,6 +1,8 @@
 package loadgen
 
 import (
+	"slices"
+
 	"aiperf.dev/aiperf/internal/heap"
 	"aiperf.dev/aiperf/internal/queue"
 	"aiperf.dev/aiperf/loadgen/mode"
@@ -91,6 +93,32 @@ func (w *waiting) hasten(by int64) {
 	all := w.later.All()
 	for i := range all {
 		all[i].due -= by
+	}
+}
+
+// hastenTree has the turns of a tree that wait for their time come earlier by the same time, so that the first
+// comes at latest then; not where one of them is due already.
+func (w *waiting) hastenTree(t *tree, latest int64) {
+	of := func(x followTurn) bool { return x.r.play.tree == t }
+	if slices.ContainsFunc(w.turns.All(), of) {
+		return
+	}
+	first := int64(pace.Never)
+	for _, x := range w.later.All() {
+		if of(x) {
+			first = min(first, x.ready())
+		}
+	}
+	if first == pace.Never || first <= latest {
+		return
+	}
+	all := slices.Clone(w.later.All())
+	w.later = heap.Heap[followTurn]{}
+	for _, x := range all {
+		if of(x) {
+			x.due -= first - latest
+		}
+		w.later.Push(x)
 	}
 }
 

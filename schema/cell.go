@@ -194,6 +194,7 @@ func (cs *cells) checkBody(c *cell) Errors {
 	out.WriteByte('}')
 	identity.WriteByte('}')
 	c.resolved.Benchmark.BoundByQuestions()
+	c.resolved.Benchmark.FollowAIPerf()
 	bad = append(bad, cs.required(c)...)
 	bad = append(bad, cs.acrossObjects(c)...)
 	if len(c.broken) == 0 {

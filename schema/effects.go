@@ -93,7 +93,7 @@ var effects = []effect{
 
 	{in: "benchmark", settings: "models endpoint server datasets phases artifacts slos tokenizer gpu_telemetry server_metrics network_latency accuracy otel mlflow wandb runtime logging"},
 	{in: "benchmark", settings: "failure_policy", needs: severalRuns},
-	{in: "benchmark", settings: "on_worker_loss"},
+	{in: "benchmark", settings: "on_worker_loss aiperf_semantics"},
 	{in: "benchmark.models", settings: "items"},
 	{in: "benchmark.models", settings: "strategy", needs: severalModels},
 	{in: "benchmark.models.items.*", settings: "name"},

@@ -122,8 +122,9 @@ type Benchmark struct {
 	Artifacts     Artifacts          `json:"artifacts"`
 	SLOs          map[string]float64 `json:"slos,omitempty"`
 	Tokenizer     Tokenizer          `json:"tokenizer"`
-	FailurePolicy string             `json:"failure_policy,omitempty"` // continue (default), abort
-	OnWorkerLoss  string             `json:"on_worker_loss,omitempty"` // abort (default), continue
+	AIPerf        string             `json:"aiperf_semantics,omitempty"` // 0.13 (default), fields.LaterAIPerf
+	FailurePolicy string             `json:"failure_policy,omitempty"`   // continue (default), abort
+	OnWorkerLoss  string             `json:"on_worker_loss,omitempty"`   // abort (default), continue
 	Runtime       Runtime            `json:"runtime"`
 	Logging       Logging            `json:"logging"`
 	GPUTelemetry  GPUTelemetry       `json:"gpu_telemetry"`
@@ -311,14 +312,17 @@ type Dataset struct {
 	InterTurnDelayCapSeconds *float64 `json:"inter_turn_delay_cap_seconds,omitempty"`
 	MaxIdleGapCapSeconds     *float64 `json:"max_idle_gap_cap_seconds,omitempty"`
 	TraceIdleGapCapSeconds   *float64 `json:"trace_idle_gap_cap_seconds,omitempty"`
-	ReplaySpeedup            float64  `json:"replay_speedup,omitempty"`
-	OpenLoopReplay           *bool    `json:"open_loop_replay,omitempty"` // nil: true
-	OpenLoopStrict           bool     `json:"open_loop_strict,omitempty"`
-	OmitKVHints              bool     `json:"omit_kv_hints,omitempty"`
-	ForceMinTokens           *bool    `json:"force_min_tokens,omitempty"` // nil: true
-	IgnoreTraceDelays        bool     `json:"ignore_trace_delays,omitempty"`
-	UseThinkTimeOnly         bool     `json:"use_think_time_only,omitempty"`
-	MaxContextLength         int64    `json:"max_context_length,omitempty"`
+	// GapsStay: the replay shortens the gaps of TraceIdleGapCapSeconds, which stay in the recording; nobody
+	// writes it.
+	GapsStay          bool    `json:"-"`
+	ReplaySpeedup     float64 `json:"replay_speedup,omitempty"`
+	OpenLoopReplay    *bool   `json:"open_loop_replay,omitempty"` // nil: true
+	OpenLoopStrict    bool    `json:"open_loop_strict,omitempty"`
+	OmitKVHints       bool    `json:"omit_kv_hints,omitempty"`
+	ForceMinTokens    *bool   `json:"force_min_tokens,omitempty"` // nil: true
+	IgnoreTraceDelays bool    `json:"ignore_trace_delays,omitempty"`
+	UseThinkTimeOnly  bool    `json:"use_think_time_only,omitempty"`
+	MaxContextLength  int64   `json:"max_context_length,omitempty"`
 
 	PromptBatchSize *int `json:"prompt_batch_size,omitempty"`
 	ImageBatchSize  *int `json:"image_batch_size,omitempty"`

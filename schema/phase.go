@@ -47,6 +47,10 @@ type Phase struct {
 	SystemIdleGapCapSeconds  *float64 `json:"system_idle_gap_cap_seconds,omitempty"`
 	AgenticWarmupGracePeriod *float64 `json:"agentic_warmup_grace_period,omitempty"` // s
 
+	// LaterReplay: it starts as in AIPerf after 0.13. TreeIdleGapCapSeconds is how long no request of a session and of
+	// those it starts may be under way while turns of them wait. Nobody writes either.
+	LaterReplay           bool     `json:"-"`
+	TreeIdleGapCapSeconds *float64 `json:"-"`
 	// Primes is the name of the phase for which this one primes the server's
 	// cache; nobody writes it.
 	Primes string `json:"-"`

@@ -36,3 +36,35 @@ func TestWarmupPatternAtTheMeasuredRate(t *testing.T) {
 			warmup.Smoothness)
 	}
 }
+
+// After AIPerf 0.13 --export-level raw implies outputs.json, unless that is said or the level comes from a file.
+func TestExportLevelOfLaterVersions(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		later bool
+		flags []string
+		want  bool
+	}{
+		{false, []string{"--export-level", "raw"}, false},
+		{true, []string{"--export-level", "raw"}, true},
+		{true, []string{"--export-level", "records"}, false},
+		{true, []string{"--export-level", "raw", "--no-export-outputs-json"}, false},
+		{true, []string{"--export-level", "records", "--export-outputs-json"}, true},
+	} {
+		said := append(flag1(t, "--model", "m"), flag1(t, "--url", "h:1")...)
+		if c.later {
+			said = append(said, flag1(t, "--aiperf-semantics", "later")...)
+		}
+		said = append(said, flag1(t, c.flags[0], c.flags[1])...)
+		for _, f := range c.flags[2:] {
+			said = append(said, flag1(t, f)...)
+		}
+		d, err := Load(Source{Command: "profile", Assignments: said})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := resolved(t, d).Benchmark.Artifacts.Outputs; got != c.want {
+			t.Errorf("%q, later %t: outputs.json %t, want %t", c.flags, c.later, got, c.want)
+		}
+	}
+}

@@ -50,7 +50,7 @@ func WithPriming(phases []schema.Phase) []schema.Phase {
 				Concurrency: p.Concurrency, PrefillConcurrency: p.PrefillConcurrency, InFlight: p.InFlight,
 				GracePeriod:             &grace,
 				TrajectoryStartMinRatio: p.TrajectoryStartMinRatio, TrajectoryStartMaxRatio: p.TrajectoryStartMaxRatio,
-				BurstPhaseStarts: p.BurstPhaseStarts,
+				BurstPhaseStarts: p.BurstPhaseStarts, LaterReplay: p.LaterReplay,
 			})
 		}
 		out = append(out, *p)
@@ -73,13 +73,15 @@ type trajectories struct {
 	slots, i int
 	priming  bool
 	burst    bool
+	later    bool          // as in AIPerf after 0.13
 	lead     time.Duration // priming: the longest time from a request to the moment gone on from
+	first    time.Duration // later, without burst: the shortest wait of all slots, which all of them wait less
 }
 
 func newTrajectories(p *schema.Phase, root int64, set *dataset.Set) (*trajectories, error) {
 	t := &trajectories{
 		set: set, root: root, lo: startMin, hi: startMax, slots: p.Concurrency,
-		priming: p.Primes != "", burst: p.BurstPhaseStarts,
+		priming: p.Primes != "", burst: p.BurstPhaseStarts, later: p.LaterReplay,
 	}
 	if v := p.TrajectoryStartMinRatio; v != nil {
 		t.lo = *v
@@ -107,21 +109,34 @@ func newTrajectories(p *schema.Phase, root int64, set *dataset.Set) (*trajectori
 // look goes through the sessions of the slots, so that what cannot be gone on
 // from is said before anything is sent.
 func (t *trajectories) look(sampler *dataset.Sampler) error {
+	soonest := time.Duration(math.MaxInt64)
 	for slot := range t.slots {
 		i, _ := sampler.Draw()
 		m := t.moment(t.set.Outline(i), slot)
 		if err := m.check(m.of); err != nil {
 			return err
 		}
-		if t.priming && !t.burst {
-			m.each(func(s *dataset.Conversation, k int) {
-				if k > 0 {
-					t.lead = max(t.lead, t.leadOf(m, s, k))
-				}
-			})
+		switch {
+		case !t.priming:
+			soonest = min(soonest, m.soonest())
+		case !t.burst:
+			t.lead = max(t.lead, t.leadOfAll(m))
 		}
 	}
+	if t.later && soonest < math.MaxInt64 {
+		t.first = soonest
+	}
 	return nil
+}
+
+// leadOfAll is the longest lead of the streams that are under way.
+func (t *trajectories) leadOfAll(m *moment) (lead time.Duration) {
+	m.each(func(s *dataset.Conversation, k int) {
+		if k > 0 {
+			lead = max(lead, t.leadOf(m, s, k))
+		}
+	})
+	return lead
 }
 
 // leadOf is how long before the moment the last request of s was sent; idle
@@ -149,9 +164,12 @@ func (t *trajectories) Next() (n int64, c *dataset.Conversation, turns int, ok b
 	if slot < t.slots {
 		m := t.moment(c, slot)
 		if t.priming {
+			if t.burst && t.later { // a slot's streams keep their distances from each other
+				t.lead = t.leadOfAll(m)
+			}
 			c = m.primed(c, true, t)
 		} else {
-			if t.burst {
+			if m.first = t.first; t.burst {
 				m.first = m.soonest()
 			}
 			c = m.rest(c, true)
@@ -358,7 +376,7 @@ func (m *moment) primed(s *dataset.Conversation, session bool, t *trajectories) 
 	if sends {
 		last := s.Turns[k-1]
 		last.MaxTokens, last.Starts, last.Delay = 1, nil, 0
-		if !t.burst {
+		if !t.burst || t.later {
 			last.Delay = t.lead - t.leadOf(m, s, k)
 		}
 		out.Turns = append(out.Turns, last)

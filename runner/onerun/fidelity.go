@@ -29,7 +29,8 @@ func newReplay(set *dataset.Set, phases []schema.Phase) *fidelity.Replay {
 	for i := range phases {
 		m, err := mode.Of(&phases[i])
 		if err == nil && m.Primed {
-			middle, pauses = true, pauses && phases[i].SystemIdleGapCapSeconds == nil
+			middle, pauses = true, pauses && phases[i].SystemIdleGapCapSeconds == nil &&
+				phases[i].TreeIdleGapCapSeconds == nil
 		}
 		scheduled = scheduled || err == nil && phases[i].Kind != "warmup" && m.Timed
 	}

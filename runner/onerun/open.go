@@ -102,6 +102,7 @@ func (e *InputError) Unwrap() error { return e.Err }
 // read is the part of Open that touches nothing but files.
 func (l *Loader) read(issue, hard context.Context, run *Opened) (err error) {
 	bench := &run.Benchmark
+	bench.FollowAIPerf() // a spec that was read has lost it
 	if run.API, err = endpoint.Open(&bench.Endpoint); err != nil {
 		return err
 	}
@@ -257,7 +258,7 @@ func (l *Loader) open(
 	if err != nil {
 		return nil, err
 	}
-	key := fmt.Sprintf("%s %d %d %v %s", b, roots.Shape, roots.Text, wrap, tok.Name())
+	key := fmt.Sprintf("%s %v %d %d %v %s", b, cfg.GapsStay, roots.Shape, roots.Text, wrap, tok.Name())
 	if key != l.key {
 		l.key, l.sets = key, map[string]*dataset.Set{}
 	}

@@ -39,6 +39,7 @@ func (l *Line) combineFlags() diag.Errors {
 	l.warmProbes()
 	l.dropIdleSweep()
 	l.preferVerbose()
+	l.impliedOutputs()
 	return slices.Concat(bad, recipe, l.refusals())
 }
 
@@ -224,6 +225,18 @@ func (l *Line) preferVerbose() {
 			l.Root.At("benchmark.logging").Put("level", a.Value)
 		}
 	}
+}
+
+// impliedOutputs: after AIPerf 0.13 --export-level raw also writes the texts of the answers, unless that is refused.
+func (l *Line) impliedOutputs() {
+	raw, outputs := l.flag("benchmark.artifacts.raw"), l.Root.At("benchmark.artifacts.export_outputs_json")
+	which := l.Root.At("benchmark.aiperf_semantics")
+	if raw == nil || raw.Origin.Flag != "export-level" || outputs != nil || which == nil ||
+		fmt.Sprint(which.Value) != fields.LaterAIPerf {
+		return
+	}
+	l.Root.At("benchmark.artifacts").Put("export_outputs_json",
+		source.LeafNode(true, source.Because(source.Follows, raw.Origin.Where+" is given")))
 }
 
 // madeByFlags is the reason of what aiperf profile fills in.

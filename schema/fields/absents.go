@@ -157,6 +157,10 @@ var absents = []Absent{
 				Names: []string{"agentic-cache-warmup-duration"}, Path: PhasePath + ".agentic_cache_warmup_duration",
 				Kind: "number",
 			},
+			{ // after 0.13
+				Names: []string{"warmup-requests-per-lane"}, Path: PhasePath + ".warmup_requests_per_lane",
+				Kind: "int",
+			},
 		},
 	},
 	{

@@ -2,6 +2,9 @@ package fields
 
 import "slices"
 
+// LaterAIPerf is the value of aiperf_semantics for what AIPerf does after 0.13.
+const LaterAIPerf = "later"
+
 // Names of behaviours live where the behaviour is: endpoint types in
 // loadgen/endpoint, formats of data in loadgen/dataset, load modes in loadgen,
 // kinds of sweeps in sweep. Those packages read this one, so what this one

@@ -96,6 +96,7 @@ var versions = []Version{
 		{Path: "benchmark.otel.semconv", Kind: Added, Doc: "version of the conventions that metrics are sent by"},
 		{Path: "benchmark.runtime.serve_metrics", Kind: Added, Doc: "where progress is a page of metrics"},
 		{Path: "benchmark.server", Kind: Added, Doc: "calls and commands around runs"},
+		{Path: "benchmark.aiperf_semantics", Kind: Added, Doc: "which AIPerf's semantics an agentic replay has"},
 		{Path: "benchmark.failure_policy", Kind: Added, Doc: "what happens to the rest of the plan after a failed run"},
 		{Path: "benchmark.on_worker_loss", Kind: Added, Doc: "what happens to a run when one of its workers is lost"},
 		{Path: "benchmark.phases.*.in_flight", Kind: Added, Doc: "requests on the wire at the same time"},

@@ -160,13 +160,17 @@ func (t *traceRows) reshape() error {
 func (t *traceRows) closeGaps() {
 	c := &t.cfg
 	longest := time.Duration(-1)
-	for _, s := range []*float64{c.MaxIdleGapCapSeconds, c.TraceIdleGapCapSeconds} {
+	trees := c.TraceIdleGapCapSeconds
+	if c.GapsStay {
+		trees = nil
+	}
+	for _, s := range []*float64{c.MaxIdleGapCapSeconds, trees} {
 		if s != nil {
 			longest = files.Scale(time.Second, *s)
 		}
 	}
 	switch {
-	case t.format.ownClock && c.TraceIdleGapCapSeconds != nil:
+	case t.format.ownClock && trees != nil:
 		trace.CloseGapsOfTrees(t.rows, longest, func(session string) string {
 			root, _, _ := strings.Cut(session, agentMark)
 			return root
