@@ -7,15 +7,12 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"aiperf.dev/aiperf/internal/metrics"
-	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner/verdict"
-	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
@@ -89,118 +86,6 @@ func (r *Report) doubtsOfOne(s *sheet, said, try string) {
 		s.part(doubtful)
 		s.wrapped("  ", said+"; try "+try)
 	}
-}
-
-// shownPercentiles are those of the table.
-var shownPercentiles = []string{"p50", "p90", "p99"}
-
-// Enough says for which of the percentiles of the table the requests of a run are enough.
-func Enough(certified func(stat string) bool) (said string, all bool) {
-	var sure, open []string
-	for _, p := range shownPercentiles {
-		if certified(p) {
-			sure = append(sure, p)
-		} else {
-			open = append(open, p)
-		}
-	}
-	switch {
-	case len(open) == 0:
-		return ", enough for " + words.And(sure), true
-	case len(sure) == 0:
-		return ", too few for any percentile", false
-	}
-	return ", enough for " + words.And(sure) + ", not for " + words.And(open), false
-}
-
-// certainty says for which percentiles there are requests enough, and what gives the
-// others.
-func (r *Report) certainty() (said, try string) {
-	n := r.Requests.In(record.Answered)
-	said = words.Count(n, "request")
-	switch sent := r.Requests.In(record.WasSent); {
-	case n < sent: // as the table counts them
-		said = words.Whole(n) + " of " + words.Count(sent, "request") + " answered"
-	case r.Requests.Failed > 0 && r.failuresSaid(): // the figures are of the others
-		said = words.Whole(r.Requests.OK) + " of " + words.Whole(n) + " succeeded"
-	case r.Requests.Failed > 0:
-		said = r.failures(n)
-	}
-	d, timed := r.Full.Get(metrics.BenchmarkDuration)
-	if timed = timed && d.Avg > 0; timed && d.Avg >= 0.1 {
-		said += " in " + words.Number(d.Avg) + " s"
-	} else if timed {
-		said += " in " + words.Amount(1e3*d.Avg, "ms")
-	}
-	latency, ok := r.headline(metrics.RequestLatency)
-	if !ok {
-		return said, ""
-	}
-	for _, x := range rows { // of those that every table has, the one that is worth least
-		if st, ok := r.headline(x.tag); ok && x.always && st.Count > 0 && st.NEff < latency.NEff {
-			latency = st
-		}
-	}
-	planned := int64(0)
-	if c := r.Plan.Cells; len(c) > 0 && c[0].Resolved != nil {
-		planned = sweep.Planned(c[0].Resolved.Benchmark.Phases)
-	}
-	enough, all := Enough(func(p string) bool {
-		return decide.Certain(percentileOf[p], cmp.Or(planned, n),
-			latency.NEff)
-	})
-	if r.spoiled() { // a number that is marked below is not one that can be relied on
-		return said, ""
-	}
-	if w := r.waiting(); w.Asked > 0 && r.Verdict == validity.Valid { // of which no longer run is better
-		return said, slower(w, metrics.Series(latency.Tag, ""))
-	}
-	if said += enough; all {
-		return said, ""
-	}
-	if t := r.Taints.Of(metrics.RequestLatency, "p99"); !t.None() && (!byErrors(t) || r.mostFailed()) {
-		return said, "" // the finding comes first: more requests would not cure it
-	}
-	of := sample{
-		metrics.Series(latency.Tag, ""), float64(latency.Count), latency.NEff,
-		max(float64(latency.Count), float64(r.Requests.In(record.WasSent))), r.waiting(),
-	}
-	need, ok := of.need(0.99)
-	if !ok {
-		return said, of.unsteady()
-	}
-	span := ""
-	if timed {
-		span = words.Span(time.Duration(need / float64(n) * d.Avg * 1e9))
-	}
-	switch {
-	case planned > 0 || span == "":
-		try = fmt.Sprintf("--request-count %.0f for a certain p99", need)
-		if span != "" {
-			try += ", about " + span + " at this rate"
-		}
-	default:
-		try = fmt.Sprintf("--benchmark-duration %.0f for a certain p99", decide.RoundSeconds(need/float64(n)*d.Avg))
-	}
-	if r.folded == 0 { // why so many is not to be seen
-		try += of.alike(0.99)
-	}
-	return said, try
-}
-
-// waiting is how the load of the only cell makes its requests wait.
-func (r *Report) waiting() (w decide.Waiting) {
-	if r.Results != nil && len(r.Results.Cells) == 1 {
-		w = r.Results.Cells[0].Waiting()
-	}
-	return w
-}
-
-// slower says what an open loop that the server fell behind was asked for and gave, and what to try.
-func slower(w decide.Waiting, metric string) string {
-	return fmt.Sprintf("a lower rate, such as %s: %s requests/s were asked for and %s answered, "+
-		"so the queue grew, and %s with it; "+
-		"it depends on how long the run is", w.Slower(), words.Number(w.Asked), words.Number(w.Answered), metric)
 }
 
 // failuresSaid reports whether a finding says how many requests failed, and why.
@@ -310,14 +195,6 @@ func (r *Report) survivors() string {
 		said += "; " + noneMark + " where these are too few"
 	}
 	return said
-}
-
-// closed tells whether nothing but answers sets the pace: latencies from schedule say
-// little then.
-func (r *Report) closed() bool {
-	c := r.Plan.Cells
-	return len(c) > 0 && c[0].Resolved != nil && sweep.AxisNamed("request_rate").Of(&c[0].Resolved.Benchmark) == nil &&
-		!r.endless
 }
 
 // commonTaint is what touches all figures of the table alike, so that a mark behind each
@@ -454,192 +331,6 @@ func (r *Report) redundant(tag string, s metrics.Stat) bool {
 	return ok && math.Abs(s.P99/t.P99-1) <= 0.05
 }
 
-// rateParts are what came out per second, and how much was in flight: what is printed
-// together agrees, rate × latency = in flight and rate × length = tokens per second.
-var rateParts = []struct{ tag, stat, unit string }{
-	{metrics.OutputTokenThroughput, "avg", "tok/s"},
-	{metrics.RequestThroughput, "avg", "req/s"},
-	{metrics.EffectiveConcurrency, "avg", "in flight"},
-}
-
-// rates are the first so many of them in a window.
-func (r *Report) rates(most int, of func(tag string) (metrics.Stat, bool)) string {
-	var parts []string
-	for _, x := range rateParts[:most] {
-		if st, ok := of(x.tag); ok && !math.IsNaN(st.Value(x.stat)) {
-			parts = append(parts, words.Number(st.Value(x.stat))+strings.TrimSpace(r.doubtfulStat(x.tag, x.stat))+" "+
-				x.unit)
-		}
-	}
-	return strings.Join(parts, " · ")
-}
-
-// throughput is the line of rates. The window that they are of follows, which leaves out
-// how the run began and ended, with the rates of the whole run where these are others.
-func (r *Report) throughput(s *sheet) {
-	line := r.rates(len(rateParts), r.headline)
-	if line == "" {
-		return
-	}
-	st, ok := r.headline(metrics.OutputTokenThroughputPerUser)
-	if ok {
-		line += " · " + words.Number(st.P50) + strings.TrimSpace(r.doubtfulStat(st.Tag, "p50")) + " tok/s per user"
-	}
-	s.wrapped(words.Pad("Throughput", labelColumn), line)
-	if r.Steady == nil || r.SteadyFor >= r.FullFor {
-		return
-	}
-	whole, steady := words.Span(r.FullFor), words.Span(r.SteadyFor)
-	if whole == steady { // nothing was cut that can be seen
-		return
-	}
-	rate, _ := r.headline(metrics.RequestThroughput)
-	if full, ok := r.Full.Get(metrics.RequestThroughput); ok && math.Abs(full.Avg/rate.Avg-1) > 0.02 {
-		s.part(further)
-		s.wrapped(words.Pad("Whole run", labelColumn), r.rates(2, r.Full.Get)+" in "+whole+"; above: its steady "+
-			steady)
-		return
-	}
-	if r.folded >= withoutCauses { // a window with the same rates is not worth a line
-		return
-	}
-	s.part(design)
-	s.wrapped(words.Pad("Window", labelColumn), "steady: "+steady+" of "+whole+", without the start and the end")
-}
-
-// BesideTables says what AIPerf's tables, which stand above, are of, and what the screen
-// is of: its figures are those of the steady window, where there is one.
-func (r *Report) BesideTables() string {
-	const theirs = "AIPerf's tables above are of the whole run"
-	const each = "Above is AIPerf's table of each run, over the whole of it; below the trials are taken together"
-	switch {
-	case r.Full == nil && windowOfAll(r.Results.Cells) == decide.Full:
-		return each
-	case r.Full == nil:
-		return each + ", in their steady windows"
-	case r.Steady == nil || r.SteadyFor >= r.FullFor:
-		return theirs + "; so are the figures below"
-	}
-	whole, steady := words.Span(r.FullFor), words.Span(r.SteadyFor)
-	if whole == steady {
-		return theirs + "; below, nearly all of it"
-	}
-	return fmt.Sprintf("%s; below, its steady %s of %s", theirs, steady, whole)
-}
-
-// windowOfAll is the window that the figures of a table are of: the steady one where some
-// cell has it.
-func windowOfAll(cells []decide.CellResult) string {
-	if slices.ContainsFunc(cells, func(c decide.CellResult) bool { return c.Headline().Window() == decide.Steady }) {
-		return decide.Steady
-	}
-	return decide.Full
-}
-
-// lengths are the mean lengths of prompts and answers.
-func (r *Report) lengths() string {
-	if r.Full == nil {
-		return ""
-	}
-	in, ok := r.headline(metrics.InputSequenceLength)
-	out, also := r.headline(metrics.OutputSequenceLength)
-	var parts []string
-	if ok {
-		text := words.Grouped(in.Avg) + " tokens in"
-		if r.DefaultISL && r.folded == 0 {
-			text += " (default of --isl)"
-		}
-		parts = append(parts, text+r.doubtfulMean(metrics.InputSequenceLength))
-	}
-	if also {
-		text := words.Grouped(out.Avg) + " out"
-		if r.Asked != "" && r.Asked != "asked "+fmt.Sprintf("%.4g", out.Avg) {
-			text += " (" + r.Asked + ")"
-		}
-		parts = append(parts, text+r.doubtfulMean(metrics.OutputSequenceLength))
-	}
-	return strings.Join(parts, ", ") + r.withoutQuestions()
-}
-
-// withoutQuestions are the mean lengths of what asks no question, where some requests do:
-// these have lengths of their own.
-func (r *Report) withoutQuestions() string {
-	var lengths []string
-	for i := range r.Parts {
-		if p := &r.Parts[i]; p.Kind == "request" && p.Name == metrics.Other {
-			for _, of := range [][2]string{{metrics.InputSequenceLength, "in"}, {metrics.OutputSequenceLength, "out"}} {
-				if s, ok := p.Headline(of[0]); ok {
-					lengths = append(lengths, words.Grouped(s.Avg)+" "+of[1])
-				}
-			}
-		}
-	}
-	if len(lengths) == 0 {
-		return ""
-	}
-	return "; without the questions " + strings.Join(lengths, ", ")
-}
-
-// goodRequests is the share of requests within the limits, and in words how many these are of all that
-// were attempted in the whole run: a range where some were cut off before it was known. False where
-// there are no limits.
-func (r *Report) goodRequests() (share metrics.Stat, met string, ok bool) {
-	share, ok = r.Full.Get(metrics.GoodRequestFraction)
-	if !ok || math.IsNaN(share.Avg) {
-		return share, "", false
-	}
-	all := r.Requests.In(record.Attempted)
-	count := func(share float64) string { return words.Whole(int64(math.Round(share * float64(all)))) }
-	part := words.Percent(share.Avg)
-	met = count(share.Avg)
-	if most := share.Avg + share.Open; share.Open > 0 {
-		met, part = met+" to "+count(most), part+" to "+words.Percent(most)
-	}
-	return share, fmt.Sprintf("%s of %s (%s)%s", met, words.Count(all, "request"), part,
-		strings.TrimSpace(r.doubtfulMean(metrics.GoodRequestFraction))), true
-}
-
-// metLimits says how many requests met the limits; "" where there are none.
-func (r *Report) metLimits() string {
-	_, met, ok := r.goodRequests()
-	if !ok {
-		return ""
-	}
-	limits := "the limits"
-	if c := r.Plan.Cells; len(c) > 0 && c[0].Resolved != nil {
-		limits = r.limits(c[0])
-	}
-	return met + " met " + limits
-}
-
-// good is the line of the requests that met the limits: their rate, and of all that were attempted in
-// the whole run how many did not, and why.
-func (r *Report) good(s *sheet) {
-	share, _, ok := r.goodRequests()
-	if !ok {
-		return
-	}
-	rate, _ := r.headline(metrics.Goodput) // of the time that the other rates are of
-	text := words.Number(rate.Avg)
-	if share.Open > 0 {
-		text += " to " + words.Number(rate.Avg+rate.Open)
-	}
-	text += " req/s" + r.goodSpan()
-	if sent, ok := r.Full.Get(metrics.GoodRequestFractionFromSent); ok && sent.Avg != share.Avg {
-		text += "; " + words.Percent(sent.Avg) + " met the limits if timed from sending"
-	}
-	text += r.missedLimits()
-	for _, x := range []struct {
-		n   int64
-		how string
-	}{{r.Requests.Failed, "failed"}, {r.Requests.Cut, "were cut off"}, {r.Requests.Unsent, "were never sent"}} {
-		if x.n > 0 {
-			text += "; " + words.Whole(x.n) + " " + x.how
-		}
-	}
-	s.wrapped(words.Pad("Goodput", labelColumn), text+r.unlessGated())
-}
-
 // missedLimits counts the requests that missed each limit, and, as one may miss several, how many did:
 // "; 16 missed ITL; 98 missed TTFT (4 missed both)".
 func (r *Report) missedLimits() (said string) {
@@ -653,26 +344,4 @@ func (r *Report) missedLimits() (said string) {
 		said += fmt.Sprintf(" (%s missed more than one)", words.Whole(r.MissedSeveral))
 	}
 	return said
-}
-
-// goodSpan says that the rate of good requests is of the steady window, where that of the
-// whole run, of which the counts are, is another.
-func (r *Report) goodSpan() string {
-	steady, ok := r.steady(metrics.Goodput)
-	full, _ := r.Full.Get(metrics.Goodput)
-	if !ok || r.folded > 0 || words.Number(full.Avg) == words.Number(steady.Avg) {
-		return ""
-	}
-	return " in the steady window"
-}
-
-// client is what the client itself used. It goes first where a screen is too long.
-func (r *Report) client(s *sheet) {
-	name := "client"
-	if r.Full != nil {
-		name = "Client"
-	}
-	if s.part(design); r.Client != "" && (r.Full != nil || r.folded == 0) {
-		s.wrapped(words.Pad(name, r.labelWidth()), r.Client)
-	}
 }
