@@ -84,9 +84,9 @@ func (a *app) prove(target string, p *argv.Line) error {
 	}
 	k.opt.Dir, k.opt.Latest, k.opt.Page = filepath.Join(q.dir, "runs"), "", false
 	k.opt.Say = func(line string) { a.note(line) }
-	a.note(fmt.Sprintf("changes one thing at a time: %s, each in %s of %s, in about %s", changes(),
-		words.Count(x.Trials, "trial"),
-		words.Span(x.Length.Round(100*time.Millisecond)), words.Span(x.Takes.Round(time.Second))))
+	a.note(fmt.Sprintf("sends load to the same server for about %s (--budget TIME allows less), one change at a time: %s, "+
+		"each in %s of %s", words.Span(x.Takes.Round(time.Second)), changes(), words.Count(x.Trials, "trial"),
+		words.Span(x.Length.Round(100*time.Millisecond))))
 	end := a.showProgress(k.doc, k.plan, p, &k.opt)
 	res, err := runner.Run(a.issue, a.hard, k.plan, k.opt)
 	end()

@@ -18,16 +18,18 @@ type Fact struct {
 
 // What to do where a fact is not known.
 const (
-	needsPage    = "let the server's page of metrics be read (server metrics are on by default; SGLang needs --enable-metrics, llama.cpp --metrics)"
-	needsTimes   = "use a server that reports queue, prefill and decode times at /metrics (vLLM, TensorRT-LLM)"
-	needsLooks   = "measure for at least 5 s, so that the server's gauges are read often enough"
-	needsLoads   = "measure at twice the load too"
-	needsOne     = "measure at concurrency 1 too"
-	needsHigher  = "a higher load shows where the limit is"
-	needsBetween = "measure loads between this one and the next: the limit is reached between them"
-	needsKV      = "use a server that reports the use of its KV cache at /metrics"
-	needsCapped  = "let the GPUs' exporter publish DCGM_FI_DEV_POWER_VIOLATION and DCGM_FI_DEV_THERMAL_VIOLATION"
-	needsCounter = "use a server that counts looked-up and found prompt tokens at /metrics"
+	needsPage     = "let the server's page of metrics be read (server metrics are on by default; SGLang needs --enable-metrics, llama.cpp --metrics)"
+	needsTimes    = "use a server that reports queue, prefill and decode times at /metrics (vLLM, TensorRT-LLM)"
+	needsLooks    = "measure for at least 5 s, so that the server's gauges are read often enough"
+	needsLoads    = "measure at twice the load too"
+	needsOne      = "measure at concurrency 1 too"
+	needsOneByOne = "it cannot be told here: the server reads several prompts at once, or takes a fixed time for each"
+	needsSameHits = "let the prefix cache help as much at every load, with prompts that share nothing"
+	needsHigher   = "a higher load shows where the limit is"
+	needsBetween  = "measure loads between this one and the next: the limit is reached between them"
+	needsKV       = "use a server that reports the use of its KV cache at /metrics"
+	needsCapped   = "let the GPUs' exporter publish DCGM_FI_DEV_POWER_VIOLATION and DCGM_FI_DEV_THERMAL_VIOLATION"
+	needsCounter  = "use a server that counts looked-up and found prompt tokens at /metrics"
 )
 
 // Facts are the catalogue, in the order of the documentation.

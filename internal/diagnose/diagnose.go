@@ -38,6 +38,9 @@ type Cell struct {
 
 	flag string  // that sets its load: "concurrency"; "" for a load that no flag sets
 	at   float64 // what it is set to
+
+	requests int64 // after which it ends; 0 for none
+	timed    bool  // it ends after some time
 }
 
 // Report is what is said of all cells.

@@ -370,7 +370,7 @@ func (f *facts) told(name string) string {
 		if name == "gain_next" {
 			from, to = f, f.higher
 		}
-		return fmt.Sprintf("%s (%s× the throughput at %s× the load)", short(v), short(to.get("rate")/from.get("rate")),
+		return fmt.Sprintf("%s× the throughput at %s× the load", short(to.get("rate")/from.get("rate")),
 			short(to.cell.Load/from.cell.Load))
 	case "":
 		if v > 0 {

@@ -121,7 +121,7 @@ func cellOf(index int, label string, point []sweep.Value, phases []schema.Phase)
 	out.Group, out.Rest = strings.Join(rest, "\x00"), strings.Join(apart, "\x00")
 	for _, p := range phases {
 		if p.Kind != "warmup" {
-			out.Rate = p.Rate
+			out.Rate, out.requests, out.timed = p.Rate, p.Requests, p.Duration != nil
 			switch {
 			case p.Concurrency > 0:
 				out.flag, out.at = "concurrency", float64(p.Concurrency)

@@ -234,8 +234,8 @@ func Rules() []Rule {
 				case math.IsNaN(f.get("kv_most")):
 					return needsKV + ": slots and KV cache look alike without it"
 				}
-				if math.IsNaN(f.get("prompt_ms")) {
-					return needsOne + ": it shows how much of the time prompts take"
+				if need := f.lacks("prompt_ms"); math.IsNaN(f.get("prompt_ms")) && need == needsOne {
+					return need + ": it shows how much of the time prompts take"
 				}
 				return "let the server run more requests at once and measure again: if throughput grows, its slots are the limit"
 			},
@@ -317,21 +317,36 @@ func Rules() []Rule {
 // lacking is what to do first for a cell that no rule explains: the first fact that is
 // not known.
 func (f *facts) lacking() string {
-	lacks := func(name string) bool { return math.IsNaN(f.get(name)) || math.IsInf(f.get(name), 0) }
+	unknown := func(name string) bool { return math.IsNaN(f.get(name)) || math.IsInf(f.get(name), 0) }
 	switch {
-	case lacks("queue_share"):
+	case unknown("queue_share"):
 		return needsPage
-	case lacks("gain") && lacks("gain_next"):
+	case unknown("gain") && unknown("gain_next"):
 		return needsLoads
 	case f.get("gain_next") < grows && !(f.get("gain") < grows):
 		return needsBetween
 	}
 	for _, name := range []string{"waiting_median", "prompt_ms", "outside_ms"} {
-		if lacks(name) {
-			return f.book.fact(name).Lacking
+		if unknown(name) {
+			return f.lacks(name)
 		}
 	}
 	return "the server's GPU figures (power, clocks, memory bandwidth) and those of its host would say more"
+}
+
+// lacks says what would tell a fact that is not known: not what was measured already.
+func (f *facts) lacks(name string) string {
+	need := f.book.fact(name).Lacking
+	switch {
+	case need != needsOne:
+	case !math.IsNaN(f.get("prompt_ms")):
+		return needsOneByOne
+	case f.lowest != nil && f.lowest != f && f.lowest.cell.flag == "concurrency" && f.lowest.cell.at == 1:
+		return needsSameHits
+	case f.cell.at == 1:
+		return needsLoads
+	}
+	return need
 }
 
 // shares are where a request's time goes at the server, "" where it does not say so.
@@ -389,7 +404,7 @@ func (r *Rule) clues(f *facts) (pro, contra, out, open []Clue) {
 	add := func(to *[]Clue, name string) {
 		if !seen[name] {
 			seen[name] = true
-			*to = append(*to, Clue{name, known(f.get(name)), f.book.fact(name).Unit, name + " " + f.told(name)})
+			*to = append(*to, Clue{name, known(f.get(name)), f.book.fact(name).Unit, labels[name] + ": " + f.told(name)})
 		}
 	}
 	for _, b := range slices.Concat(r.met(f), r.Firm) {

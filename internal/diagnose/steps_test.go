@@ -56,7 +56,7 @@ func TestStepsAddUp(t *testing.T) {
 	}
 	for _, c := range r.Cells {
 		for _, clue := range c.For {
-			if strings.HasPrefix(clue.Fact, "gain") && !strings.HasSuffix(clue.Says, "× the load)") {
+			if strings.HasPrefix(clue.Fact, "gain") && !strings.HasSuffix(clue.Says, "× the load") {
 				t.Errorf("%s: %q does not say what it is a growth of", c.Label, clue.Says)
 			}
 		}

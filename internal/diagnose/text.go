@@ -54,7 +54,7 @@ func (r *Report) WriteText(w io.Writer, width int) error {
 		}
 	}
 	if missing := r.missing(); len(missing) > 0 {
-		b.WriteString("\nNot known, and what would tell it (aiperf help NAME says what it is):\n")
+		b.WriteString("\nNot known, and what would tell it:\n")
 		for _, m := range missing {
 			line("  ", strings.Join(m.names, ", ")+": "+m.lacking)
 		}
@@ -82,16 +82,13 @@ type missing struct {
 func (r *Report) missing() (out []missing) {
 	for _, c := range r.Cells {
 		for _, o := range c.Open {
-			lacking := c.cell.book.fact(o.Fact).Lacking
-			if lacking == needsOne && c.cell.cell.at == 1 {
-				lacking = needsLoads
-			}
+			lacking := c.cell.lacks(o.Fact)
 			i := slices.IndexFunc(out, func(m missing) bool { return m.lacking == lacking })
 			if i < 0 {
 				i, out = len(out), append(out, missing{lacking: lacking})
 			}
-			if !slices.Contains(out[i].names, o.Fact) {
-				out[i].names = append(out[i].names, o.Fact)
+			if name := labels[o.Fact]; !slices.Contains(out[i].names, name) {
+				out[i].names = append(out[i].names, name)
 			}
 		}
 	}
