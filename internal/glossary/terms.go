@@ -12,7 +12,7 @@ var terms = []term{
 	{
 		"as observed",
 		[]string{"by value"},
-		"A gate of one run, which has no interval over trials, is decided by the value itself; the true rate of errors, say, may be higher.",
+		"A single run has no interval over trials, so its gates are decided by the value itself; the true error rate, for example, may be higher.",
 		[]string{"num-profile-runs"},
 	},
 	{"axis", []string{"axes"}, "A setting with several values, such as concurrency 1, 4, 16. Axes either vary the system (endpoint, model) or the work (lengths, load).", []string{"sweep-type"}},
@@ -23,7 +23,7 @@ var terms = []term{
 	{
 		"best",
 		[]string{"leads", "without limits"},
-		"The cell that is shown to be ahead in an objective, such as throughput, of all that do the same work; where there are limits or gates, of those that keep them. One that leads has the best value and is not shown to be best. Without limits, in the tables: of all cells.",
+		"The cell that is shown to be ahead in an objective, such as throughput, of all cells with the same work; where there are limits or gates, of those that keep them. A cell that leads has the best value but is not shown to be best. In the tables, without limits means: of all cells.",
 		[]string{"goodput"},
 	},
 	{
@@ -47,7 +47,7 @@ var terms = []term{
 	{
 		"bundle",
 		[]string{"sealed", "signature", "redacted"},
-		"A result in one file that others can verify and rerun: tables, records, receipts, verdict and experiment, with host names, pods, GPUs and paths redacted, stated in one text that may be signed.",
+		"A result in one file that others can verify and rerun: tables, records, receipts, verdict and experiment, with host names, pods, GPUs and paths redacted, described in one text that can be signed.",
 		nil,
 	},
 	{"candidate", []string{"baseline"}, "The system that is compared with the baseline.", nil},
@@ -88,13 +88,13 @@ var terms = []term{
 		"confidence interval",
 		[]string{"interval", "95 % interval", "ci", "±", "[ ]", "± wide", "wide", "too few trials", "trials are too few"},
 		fmt.Sprintf("The range that holds the true value in 95 of 100 repeated experiments, computed over trials: mean ± half of it, or [lower end, upper end]. "+
-			"In a comparison all primary metrics together have %.0f %%, so that each one has more. ± wide: its ends are more than a factor of ten apart, for want of trials.", 100*decide.CompareLevel),
+			"In a comparison the %.0f %% hold for all primary metrics together, so the interval of each one is wider. ± wide: its ends are more than a factor of ten apart, for want of trials.", 100*decide.CompareLevel),
 		[]string{"confidence-level", "num-profile-runs"},
 	},
 	{
 		"contention",
 		[]string{"coherency", "universal scalability law", "law"},
-		"Parameters of the Universal Scalability Law, which a search fits to its loads: contention is the share of the work that waits in line, coherency what each further user costs all others.", nil,
+		"Parameters of the Universal Scalability Law, which a search fits to its loads: contention is the share of the work that waits in line, coherency is what each additional user costs all the others.", nil,
 	},
 	{
 		"conversation",
@@ -108,9 +108,9 @@ var terms = []term{
 		"A request that was still open when its phase ended. It lasted at least until then. One that was never sent was due before the end, but no slot or connection was free.",
 		[]string{"benchmark-grace-period"},
 	},
-	{"degraded", nil, "A verdict: some numbers are wrong by more than 2 %, or the server did something else than was asked. Marks (~ and !) say which, or a line below the table that all are; all others hold.", nil},
+	{"degraded", nil, "A verdict: some numbers are wrong by more than 2 %, or the server did something else than was asked. Marks (~ and !), or a line below the table, say which; all other numbers hold.", nil},
 	{
-		"drain", nil, "The end of a run, when nothing is sent any more and the last answers are waited for. The steady window ends before it.",
+		"drain", nil, "The end of a run: no more requests are sent, and the client waits for the last answers. The steady window ends before it.",
 		[]string{"benchmark-grace-period"},
 	},
 	{
@@ -126,7 +126,7 @@ var terms = []term{
 	{
 		"early stopping",
 		[]string{"early-stopping", "early_stopping"},
-		"A rule of MLPerf Inference for short runs: so few requests are over a limit that a server at the limit, of whose requests just the asked share (99 %) keep it, would show so few in less than 1 of 100 runs. At 99 % it takes 459 requests with none over the limit, 662 with one and 838 with two. It takes requests to be independent: where slow ones come in clusters, a server at the limit passes more often.",
+		"A rule of MLPerf Inference for short runs: a limit is met when so few requests exceed it that a server of whose requests exactly the required share (99 %) keep it would do as well in fewer than 1 of 100 runs. At 99 % it takes 459 requests with none over the limit, 662 with one and 838 with two. It takes requests to be independent: where slow ones come in clusters, a server at the limit passes more often.",
 		[]string{"rules"},
 	},
 	{
@@ -187,7 +187,7 @@ var terms = []term{
 	{
 		"good",
 		[]string{"slo", "slos", "limit", "limits", "goodput %", "good %", "misses limits", "misses", "meets", "keeps the limits"},
-		"A request that succeeds and meets every limit of slos (--goodput). A cell keeps the limits when 99 % of its requests are good; a load of a search and of quick when 95 % are, unless the search has another share. A condition on a figure of the cell is a gate.",
+		"A request that succeeds and meets every limit of slos (--goodput). A cell keeps the limits when 99 % of its requests are good; in a search, and so in quick, 95 % are enough unless the search sets another share. A condition on a figure of the cell is a gate.",
 		[]string{"goodput"},
 	},
 	{
@@ -246,7 +246,7 @@ var terms = []term{
 		[]string{"harm", "workload", "cause", "precision"},
 		"harm: this program made the number wrong. workload: the server or the load did something else than was asked. cause: why it happened. precision: too little was measured. Only harm makes a run INVALID.", nil,
 	},
-	{"knee", nil, "The load from which on more of it hardly gives more throughput, and adds latency.", []string{"concurrency", "request-rate"}},
+	{"knee", nil, "The load beyond which more load adds latency and hardly any throughput.", []string{"concurrency", "request-rate"}},
 	{
 		"lag",
 		[]string{"late", "late sending"},
@@ -340,7 +340,7 @@ var terms = []term{
 	{
 		"rate_limited",
 		[]string{"retry-after", "429"},
-		"A request that the server refused with the status 429, too many requests. Retry-After is the time after which the server says to try again; nothing is sent twice.",
+		"A request that the server refused with the status 429, too many requests. Retry-After is how long the server asks to wait before another try; no request is sent twice.",
 		[]string{"request-rate"},
 	},
 	{
@@ -352,7 +352,7 @@ var terms = []term{
 	{
 		"replay fidelity",
 		[]string{"on time", "dependencies kept", "prefix hits"},
-		"How close a run came to the recorded load it replayed: the least of the shares of rows sent, on time, in order and of equal lengths, less the prefix overlap that was missed.",
+		"How close a run came to the recorded load it replayed: the smallest of the shares of rows that were sent, on time, in order and of equal lengths, minus the prefix overlap that was missed.",
 		[]string{"fixed-schedule"},
 	},
 	{"sentinel", nil, "The first cell, measured again at the start, in the middle and at the end, to show whether the server changed.", nil},
@@ -375,7 +375,7 @@ var terms = []term{
 		[]string{"concurrency", "concurrency-ramp-duration"},
 	},
 	{
-		"stream_options", nil, "A field of a chat request; with include_usage in it the server sends its counts of tokens behind the last piece of an answer.",
+		"stream_options", nil, "A field of a chat request; with include_usage in it the server sends its token counts after the last piece of an answer.",
 		[]string{"use-server-token-count"},
 	},
 	{
@@ -401,7 +401,7 @@ var terms = []term{
 		[]string{"num-profile-runs", "vary-seed-per-trial"},
 	},
 	{
-		"truncated", nil, "An answer that ended before its end: the server or the network closed the connection in the middle. The request counts as failed.", nil,
+		"truncated", nil, "An answer that broke off: the server or the network closed the connection in the middle. The request counts as failed.", nil,
 	},
 	{
 		"turnaround", nil, "In a closed loop: the time from the end of an answer to the next request. When it is long, throughput reads lower than the server could give.",
