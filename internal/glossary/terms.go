@@ -121,7 +121,7 @@ var terms = []term{
 	{
 		"doubtful",
 		[]string{"doubt", "in doubt", "~"},
-		"Marked ~. A number that may be wrong by more than 2 %, as aiperf checks DIR explains. It is shown, but not ranked or compared, and a gate uses it only where the doubt cannot change the outcome.", nil,
+		"Marked ~. A number that may be wrong by more than 2 %, as aiperf checks DIR explains. It is shown, but not ranked; a comparison or a gate uses it only where the doubt cannot change the outcome.", nil,
 	},
 	{
 		"early stopping",
@@ -132,7 +132,7 @@ var terms = []term{
 	{
 		"of the requests that succeeded",
 		[]string{"†", "without the requests that failed", "that succeeded", "that failed"},
-		"Marked †. A figure that leaves failed requests out: a server that answers all of them may look slower. It is shown, but not ranked or compared.", nil,
+		"Marked †. A figure that leaves failed requests out: a server that answers all of them may look slower. It is shown, but not ranked, and compared only where the failed requests cannot change the outcome.", nil,
 	},
 	{
 		"likely",
