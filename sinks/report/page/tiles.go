@@ -212,8 +212,7 @@ func (p *Page) figures(d *chart.Data) {
 		if len(p.Tiles) == changedMost || m.tag == metrics.RequestThroughput && len(p.Tiles) > 0 {
 			continue
 		}
-		if t, ok := m.tile(d, of); ok {
-			t.Note += within
+		if t, ok := m.tile(d, of, within); ok {
 			p.Tiles = append(p.Tiles, t)
 		}
 	}
@@ -279,8 +278,8 @@ func (p *Page) bests(d *chart.Data, best []*chart.Cell) {
 type figured struct{ label, tag, stat, unit string }
 
 // tile shows the figure of the only cell of some, or of the one where it is highest, of latencies
-// lowest, if any has it.
-func (m figured) tile(d *chart.Data, of []*chart.Cell) (Tile, bool) {
+// lowest, if any has it. within says which cells these are.
+func (m figured) tile(d *chart.Data, of []*chart.Cell, within string) (Tile, bool) {
 	if m.tag == metrics.Accuracy { // whether answers stay right is a question of all loads
 		return m.span(d)
 	}
@@ -299,7 +298,7 @@ func (m figured) tile(d *chart.Data, of []*chart.Cell) (Tile, bool) {
 	if at == nil {
 		return Tile{}, false
 	}
-	t := Tile{Label: m.label, Value: joinedUnit(words.Amount(most.Value, m.unit)), Note: "at " + d.Label(at)}
+	t := Tile{Label: m.label, Value: joinedUnit(words.Amount(most.Value, m.unit)), Note: "at " + d.Label(at) + within}
 	if len(d.Cells) == 1 {
 		t.Note = spread(d, at, m.tag, m.stat)
 	}
