@@ -244,7 +244,8 @@ func TestWorkersTakeBlocks(t *testing.T) {
 				j.Share = record.Share{K: int64(k), Of: n}
 				if deal == nil {
 					var err error
-					if deal, err = mode.Blocks(&j.Phases[0], j.Seed, j.Set, func() int64 { return 10 }); err != nil {
+					size := func(int64) int64 { return 10 }
+					if deal, err = mode.Blocks(&j.Phases[0], j.Seed, j.Set, size); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -278,6 +279,28 @@ func TestWorkersTakeBlocks(t *testing.T) {
 				t.Errorf("%d requests were sent, want %d (%v)", len(sent), c.want, by)
 			}
 		})
+	}
+}
+
+// A worker renders no more ahead than it is about to send: what it holds no other one sends. A load
+// that is not dealt out has room for more.
+func TestWorkersLeaveSessionsToOthers(t *testing.T) {
+	t.Parallel()
+	j := job(t, schema.Phase{Type: "concurrency", Concurrency: 8, Requests: 1000})
+	load, err := mode.Open(&j.Phases[0], j.Seed, j.Set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := j.Phases[0]
+	own.Concurrency = 2 // of eight, as one of four workers
+	for _, c := range []struct {
+		shared        bool
+		ahead, refill int
+	}{{true, 4, 2}, {false, 64, 64}} {
+		p := &phase{cfg: &own, load: load, shared: c.shared}
+		if a, r := ahead(p), refill(p); a != c.ahead || r != c.refill {
+			t.Errorf("shared %t: %d are rendered ahead, %d at a time; want %d and %d", c.shared, a, r, c.ahead, c.refill)
+		}
 	}
 }
 

@@ -33,6 +33,7 @@ type phase struct {
 
 	warmup   bool
 	skipping bool   // an arrival that finds no slot is lost
+	shared   bool   // its sessions are dealt out to several workers while it goes on
 	finishes bool   // a conversation begun before the last request is played to its end
 	pred     *phase // the phase that this one follows seamlessly
 	heir     *phase // takes over the slots as they become free

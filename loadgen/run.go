@@ -159,6 +159,7 @@ func newPhase(d *driver, cfg *schema.Phase) (*phase, error) {
 		slots: newSlots(limits, load.Closed), punctual: newPunctual(limits, load.Closed),
 		stops: stops{grace: graceOf(cfg, load.Patient), last: stopSchedule}, books: newBooks(),
 	}
+	p.shared = blocks != nil && load.Closed
 	if whole.Requests == 0 && whole.Sessions == 0 && whole.Duration == nil && !load.Ends {
 		return nil, diag.Errorf("phase %s: it has no end", cfg.Name).Try("set requests, sessions or duration")
 	}
@@ -223,6 +224,9 @@ func bound(p *phase) int64 {
 // out at once, or a quarter of a second's arrivals.
 func ahead(p *phase) int {
 	n := 64
+	if p.shared { // what is rendered here no other worker sends
+		n = 0
+	}
 	if p.load.Closed {
 		return max(n, 2*p.load.Opening(p.cfg)) // half of it can go out before the rest is needed
 	}
@@ -234,6 +238,9 @@ func ahead(p *phase) int {
 // it, and requests that go out together are not to compete with those after.
 func refill(p *phase) int {
 	n := 64
+	if p.shared {
+		n = 0
+	}
 	if p.load.Closed {
 		n = max(n, p.load.Opening(p.cfg))
 	}

@@ -194,8 +194,9 @@ func (g *given) Next() (n int64, c *dataset.Conversation, turns int, ok bool) {
 }
 
 // Blocks deals the sessions of a closed loop out: each call is the next block, of at
-// least size requests where so many are left. It has one user.
-func Blocks(p *schema.Phase, root int64, set *dataset.Set, size func() int64) (func() (Block, bool), error) {
+// least size requests where so many are left. size is told how many requests, or sessions, are
+// left at least; 0 is no end. It has one user.
+func Blocks(p *schema.Phase, root int64, set *dataset.Set, size func(left int64) int64) (func() (Block, bool), error) {
 	l, err := Open(p, root, set)
 	if err != nil {
 		return nil, err
@@ -204,7 +205,11 @@ func Blocks(p *schema.Phase, root int64, set *dataset.Set, size func() int64) (f
 	over := false
 	return func() (b Block, ok bool) {
 		b.From = sessions
-		for n, most := int64(0), max(1, size()); n < most && !over; sessions++ {
+		left := p.Requests - requests
+		if p.Requests == 0 || p.Sessions > 0 && p.Sessions-sessions < left {
+			left = max(0, p.Sessions-sessions)
+		}
+		for n, most := int64(0), max(1, size(left)); n < most && !over; sessions++ {
 			turns := int64(1)
 			if set.Turns() > set.Len() {
 				_, c, of, ok := l.Sessions.Next()

@@ -72,7 +72,7 @@ func (r *carrying) deal(open *onerun.Opened) error {
 		if _, err := mode.OpenPart(p, open.Seed, set, record.Share{Of: r.n}, nil); err != nil {
 			return err
 		}
-		next, err := mode.Blocks(p, open.Seed, set, func() int64 { return r.size(p) })
+		next, err := mode.Blocks(p, open.Seed, set, func(left int64) int64 { return r.size(p, left) })
 		if err != nil {
 			return err
 		}
@@ -84,8 +84,8 @@ func (r *carrying) deal(open *onerun.Opened) error {
 // ahead is how long the requests of a block keep a worker busy at least.
 const ahead = 2 * time.Second
 
-// size is how many requests the next block has.
-func (r *carrying) size(p *schema.Phase) int64 {
+// size is how many requests the next block has, of so many that are left.
+func (r *carrying) size(p *schema.Phase, left int64) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rate := 0.0
@@ -94,9 +94,10 @@ func (r *carrying) size(p *schema.Phase) int64 {
 			rate = max(rate, l.RequestsPerSecond)
 		}
 	}
-	n := max(int64(rate*ahead.Seconds()), 2*int64(max(p.Concurrency, p.InFlight, 1))/r.n)
-	if p.Requests > 0 { // the last blocks are small, so that all end together
-		n = min(n, max(1, p.Requests/(4*r.n)))
+	each := max(1, int64(max(p.Concurrency, p.InFlight))/r.n) // under way at one worker
+	n := max(int64(rate*ahead.Seconds()), 8*each)
+	if p.Requests > 0 || p.Sessions > 0 { // the last blocks are small, so that all end together
+		n = max(each/2, min(n, left/(4*r.n)))
 	}
 	return max(1, n)
 }

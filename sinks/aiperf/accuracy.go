@@ -9,7 +9,7 @@ import (
 	"aiperf.dev/aiperf/sinks"
 )
 
-// worker is the only one.
+// worker is the first one: the table of answers does not say which of several sent a question.
 const worker = "worker_0"
 
 // score is how many answers AIPerf's graders count as correct, of those that were given.

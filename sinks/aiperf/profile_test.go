@@ -485,6 +485,20 @@ func TestRecordsOutsideTheWindow(t *testing.T) {
 	}
 }
 
+// Each record says which worker sent it.
+func TestRecordsOfWorkers(t *testing.T) {
+	t.Parallel()
+	v := chatRun(t, func(i int, r *record.Record) { r.Worker = int64(i % 3) })
+	v.write(t)
+	lines := bytes.Split(load(t, filepath.Join(v.dir, "profile_export.jsonl")), []byte("\n"))
+	for i := range 6 {
+		line := bytes.ReplaceAll(lines[i], []byte(`": "`), []byte(`":"`))
+		if want := fmt.Sprintf(`"worker_id":"worker_%d"`, i%3); !bytes.Contains(line, []byte(want)) {
+			t.Errorf("line %d has no %s: %s", i, want, lines[i])
+		}
+	}
+}
+
 // seen are the failures a server can have seen.
 func seen(i int, r *record.Record) {
 	if i != 18 {

@@ -130,7 +130,7 @@ func (w *recordWriter) metadata(b []byte, r *record.Record) []byte {
 	b = w.stamp(b, "request_start_ns", start)
 	b = w.stamp(b, "request_ack_ns", r.FirstByte)
 	b = w.stamp(b, "request_end_ns", r.End)
-	b = pair(b, "worker_id", worker)
+	b = pair(b, "worker_id", "worker_"+strconv.FormatInt(r.Worker, 10))
 	b = pair(b, "record_processor_id", "record_processor_0")
 	b = pair(b, "benchmark_phase", kind)
 	b = integer(b, "phase_index", int64(phase[0]))
