@@ -75,7 +75,7 @@ func (l *level) loudness() float64 {
 		atLeast float64
 		kept    float64 // of the mean squared step of normal noise without its two largest
 	}{{14, 1.6, 0.52}, {28, 1.35, 0.68}, {56, 1.25, 0.795}} {
-		if len(l.y) < 2*of.newest {
+		if len(l.y)-newcomers < 2*of.newest {
 			break
 		}
 		if r := l.scatter(of.newest) / math.Sqrt(of.kept) / l.spread; r > of.atLeast {
@@ -85,11 +85,14 @@ func (l *level) loudness() float64 {
 	return ratio
 }
 
-// scatter is the standard deviation of the newest results by the steps between them, the two
+// newcomers are the newest results, which may be a change: what they scatter is not known yet.
+const newcomers = 2
+
+// scatter is the standard deviation of the newest results but the newcomers by the steps between them, the two
 // largest left out, which may be one change.
 func (l *level) scatter(newest int) float64 {
 	sum, first, second := 0.0, 0.0, 0.0
-	n := len(l.y)
+	n := len(l.y) - newcomers
 	for i := n - newest; i < n; i++ {
 		d := l.y[i] - l.y[i-1]
 		d *= d / (1/l.w[i] + 1/l.w[i-1])
@@ -109,7 +112,7 @@ func (l *level) scatter(newest int) float64 {
 // be a change. What may be chance is none, and results that alternate promise nothing.
 func (l *level) likeness() float64 {
 	const (
-		surely = 1.3 // in standard errors of the correlation
+		surely = 1.6 // in standard errors of the correlation
 		few    = 0.8 // of the correlation: the formula is that for means of many results
 		most   = 0.8
 	)

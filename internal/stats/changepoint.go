@@ -29,7 +29,7 @@ type Watch struct{ Rise, Fall float64 }
 // The levels for what is harm, and for what is none. As simulated (docs/simulations.md), a
 // stable series of 100 results has one change or fewer by both together.
 const (
-	ChangeAlpha   = 0.017
+	ChangeAlpha   = 0.0173
 	UrgeLessAlpha = 0.0005
 )
 
@@ -41,6 +41,8 @@ const (
 	// sought is the change that the search for a recent one is made for, in standard deviations
 	// of the series: 5 % among noise of 3 % is 1.7.
 	sought = 1.3
+	// rarer is how much rarer a small change of long ago is seen where there is none.
+	rarer = 15
 	// outlying is where a result is cut back to, in standard deviations: one alone is no change.
 	outlying = 3.5
 	// shuffles is in how many orders the results are looked at to know chance.
@@ -332,7 +334,7 @@ func (l *level) newest(w Watch) (Change, bool) {
 	for _, s := range searches(n) {
 		for _, way := range []struct{ sign, alpha float64 }{{1, w.Rise}, {-1, w.Fall}} {
 			if !s.sized {
-				way.alpha /= 10
+				way.alpha /= rarer
 			}
 			if p, k := l.chance(s, way.sign, way.alpha); p <= way.alpha {
 				return Change{At: n - k, P: p}, true
@@ -391,7 +393,7 @@ func evidence(y, w []float64, total, weight, spread, sign float64, s search) (to
 		switch {
 		case s.sized:
 			l = worth * (d*sought - sought*sought/2)
-			told += math.Exp(min(l, 600))
+			told += prior(k) * math.Exp(min(l, 600))
 		case d > 0:
 			l = worth * d * d / 2
 			told = max(told, l)
@@ -401,6 +403,18 @@ func evidence(y, w []float64, total, weight, spread, sign float64, s search) (to
 		}
 	}
 	return told, lag
+}
+
+// prior is how much a change behind the newest k results counts beside others: most where it was made for, four
+// results. With fewer there is little to see, and with more it was seen before.
+func prior(k int) float64 {
+	switch k {
+	case 3:
+		return 2
+	case 4:
+		return 4
+	}
+	return 1
 }
 
 // LeastSeries is how many results a series takes before a change in it can be found at all, at
