@@ -105,7 +105,7 @@ func (s *sheet) spread(sentences []string, facts string) {
 	switch {
 	case room(lines[0]) >= 2:
 		lines[0] += strings.Repeat(" ", room(lines[0])) + facts
-	case room(lines[last]) >= 2:
+	case room(lines[last]) >= apart:
 		lines[last] += strings.Repeat(" ", room(lines[last])) + facts
 	default:
 		lines = append(lines, facts)
@@ -114,6 +114,9 @@ func (s *sheet) spread(sentences []string, facts string) {
 		s.line(line)
 	}
 }
+
+// apart is how many columns keep facts from being read as the end of the last sentence before them.
+const apart = 6
 
 // wrapped writes text after a head, continuations indented below the text.
 func (s *sheet) wrapped(head, text string) {

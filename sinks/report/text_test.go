@@ -140,3 +140,19 @@ func TestFindingsAreCutBetweenWords(t *testing.T) {
 		t.Errorf("%q is cut and fits", got)
 	}
 }
+
+// Facts stand at the end of a sentence only where they are not read as its end.
+func TestFactsAreNotGluedToASentence(t *testing.T) {
+	t.Parallel()
+	const facts = "3 paired trials · 17.6 s · VALID"
+	answer := strings.Repeat("answer ", 10) + "ends here"
+	for n := range 60 {
+		s := newSheet(80)
+		s.spread([]string{answer, strings.Repeat("x", n+1)}, facts)
+		last := strings.Split(strings.TrimSpace(s.String()), "\n")[1:]
+		before, has := strings.CutSuffix(last[0], facts)
+		if has && before != "" && !strings.HasSuffix(before, "      ") {
+			t.Errorf("%q", last[0])
+		}
+	}
+}
