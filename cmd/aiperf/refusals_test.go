@@ -30,6 +30,8 @@ var refusals = []refusal{
 	{"users without their number", "--user-centric-rate 2 --session-turns-mean 3 --request-count 10", "--user-centric-rate: benchmark.phases.profiling.users: required by type: user_centric", "--num-users"},
 	{"users of one turn", "--user-centric-rate 2 --num-users 4 --request-count 10", "--user-centric-rate: user_centric needs conversations of 2 turns or more", "--conversation-turn-mean 2"},
 	{"users without an end", strings.TrimSpace(ofUsers), "benchmark.phases.profiling: no stop condition is given", "add requests, duration or sessions"},
+	{"fewer slots than workers", "--workers 4 --concurrency 2", "--workers: phase profiling: concurrency 2 is less than one for each of 4 workers", "take at most 2 workers"},
+	{"a cell with fewer slots than workers", "--workers 3 --concurrency 2,6", "--workers: concurrency 2: phase profiling: concurrency 2 is less than one for each of 3 workers", "take at most 2 workers"},
 	{"slots without end", "--concurrency 999999999", "--concurrency: must be at most 1048576, got 999999999", "a connection of its own"},
 	{"one header in two cases", "--header X-A:1 --header x-a:2", "--header: x-a is given twice", "case makes no difference"},
 	{"an extra input twice in JSON", `--extra-inputs {"a":1,"a":2}`, "--extra-inputs: a is given twice", ""},

@@ -144,6 +144,11 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 			return err
 		}
 	}
+	if n, err := workersAsked(p); err != nil {
+		return err
+	} else if err := runner.Divides(plan, n); err != nil {
+		return err
+	}
 	opt, err := a.options(command, file, doc, plan, p)
 	if err != nil {
 		return err

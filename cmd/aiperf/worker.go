@@ -126,6 +126,18 @@ func index(said string) (int64, error) {
 	return k, nil
 }
 
+// workersAsked is the number that --workers says; 1 without it.
+func workersAsked(p *argv.Line) (int, error) {
+	if !p.Has("workers") {
+		return 1, nil
+	}
+	n, err := strconv.Atoi(p.Get("workers"))
+	if err != nil || n < 1 || n > mostWorkers {
+		return 0, diag.New(fmt.Sprintf("--workers: %s is not a number from 1 to %d", p.Get("workers"), mostWorkers), "")
+	}
+	return n, nil
+}
+
 // workers starts the processes that --workers asks for and has them send what the plan
 // says. end lets them go.
 func (a *app) workers(p *argv.Line, opt *runner.Options) (end func() error, err error) {
@@ -139,9 +151,9 @@ func (a *app) workers(p *argv.Line, opt *runner.Options) (end func() error, err 
 	if !p.Has("workers") {
 		return func() error { return nil }, nil
 	}
-	n, err := strconv.Atoi(p.Get("workers"))
-	if err != nil || n < 1 || n > mostWorkers {
-		return nil, diag.New(fmt.Sprintf("--workers: %s is not a number from 1 to %d", p.Get("workers"), mostWorkers), "")
+	n, err := workersAsked(p)
+	if err != nil {
+		return nil, err
 	}
 	o := cluster.Options{
 		Workers: n, Version: version,

@@ -1,7 +1,6 @@
 package mode
 
 import (
-	"fmt"
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -50,12 +49,38 @@ func OpenPart(
 	return part, nil
 }
 
-func (t *Part) divide(p *schema.Phase, root int64, set *dataset.Set, blocks func() (Block, bool)) error {
+// Divides says why so many workers cannot share p, before anything is opened for it; nil where they can.
+func Divides(p *schema.Phase, workers int64) error {
+	m, err := Of(p)
+	if err != nil || workers <= 1 {
+		return nil //nolint:nilerr // what p itself gets wrong is said elsewhere
+	}
+	if err := indivisible(p, m.Limits(p, 0), workers); err != nil {
+		return errorf(p, "%w", err)
+	}
+	return nil
+}
+
+// indivisible is what in p one worker alone can do, or is too little for all.
+func indivisible(p *schema.Phase, limits [3]Limit, workers int64) error {
 	if p.AdaptiveScale != nil {
 		return diag.Errorf("a load that adapts while it runs has one worker").Try("leave the number of workers out")
 	}
 	if p.Stability != nil {
 		return diag.Errorf("a run that ends by its own windows has one worker").Try("leave the number of workers out")
+	}
+	for _, l := range limits {
+		if l.N > 0 && int64(l.N) < workers {
+			return diag.Errorf("%s %d is less than one for each of %s", l.Name, l.N,
+				words.CountOf(workers, "worker", "workers")).Try("take at most " + words.Count(int64(l.N), "worker"))
+		}
+	}
+	return nil
+}
+
+func (t *Part) divide(p *schema.Phase, root int64, set *dataset.Set, blocks func() (Block, bool)) error {
+	if err := indivisible(p, t.Limits, t.Share.Of); err != nil {
+		return err
 	}
 	own := *p
 	own.Rate = p.Rate / float64(t.Share.Of)
@@ -63,10 +88,6 @@ func (t *Part) divide(p *schema.Phase, root int64, set *dataset.Set, blocks func
 		SessionSlots: &own.Concurrency, WireSlots: &own.InFlight, PrefillSlots: &own.PrefillConcurrency,
 	} {
 		l := &t.Limits[i]
-		if l.N > 0 && int64(l.N) < t.Share.Of {
-			return diag.Errorf("%s %d is less than one for each of %s", l.Name, l.N,
-				words.CountOf(t.Share.Of, "worker", "workers")).Try(fmt.Sprintf("take at most %d workers", l.N))
-		}
 		l.N = int(t.Share.Count(int64(l.N)))
 		l.Opens = every(l.Opens, t.Share)
 		if *n > 0 {

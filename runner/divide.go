@@ -1,0 +1,33 @@
+package runner
+
+import (
+	"fmt"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/loadgen/mode"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// Divides says why so many workers cannot share what a plan sends, before anything is sent; nil
+// where they can.
+func Divides(plan *sweep.Plan, workers int) error {
+	for _, c := range plan.Cells {
+		for i := range c.Resolved.Benchmark.Phases {
+			err := mode.Divides(&c.Resolved.Benchmark.Phases[i], int64(workers))
+			if err == nil {
+				continue
+			}
+			hint := diag.Of(err).Hint
+			if s := plan.Experiment.Search; s != nil && len(s.Range) == 2 && s.Range[0] < float64(workers) &&
+				s.Range[1] > float64(workers) {
+				hint = fmt.Sprintf("--set 'search.range=[%d, %g]' begins with one for each worker", workers, s.Range[1])
+			}
+			where := ""
+			if len(plan.Cells) > 1 {
+				where = c.Short() + ": "
+			}
+			return &diag.Error{Code: diag.Usage, Message: "--workers: " + where + err.Error(), Hint: hint, Cause: err}
+		}
+	}
+	return nil
+}
