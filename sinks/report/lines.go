@@ -113,7 +113,7 @@ func (r *Report) lengths() string {
 	var parts []string
 	if ok {
 		text := words.Grouped(in.Avg) + " tokens in"
-		if r.DefaultISL && r.folded == 0 {
+		if r.DefaultISL {
 			text += " (default of --isl)"
 		}
 		parts = append(parts, text+r.doubtfulMean(metrics.InputSequenceLength))

@@ -42,7 +42,7 @@ type Report struct {
 	Dir        string
 	Command    string          // what measured it, as it was typed, secrets masked; "" where it is not known
 	Width      int             // columns of the terminal; 0 is 80
-	Terminal   bool            // what is too long for one is left out; of several runs a pipe takes all
+	Terminal   bool            // what is too long for one is left out; a pipe takes all
 	View       string          // file name of the page with charts, "" for none
 	Stopped    string          // why the plan ended early; "" if it did not
 	Limit      string          // what limits the server, as aiperf diagnose says it; "" where nothing is known of it
@@ -124,8 +124,6 @@ const (
 // room is how many lines the screen should have.
 func (r *Report) room() int {
 	switch {
-	case r.Full != nil && !r.Terminal: // BesideTables is the first
-		return linesOfOne - 1
 	case r.Full != nil:
 		return linesOfOne
 	case r.Search != nil:
@@ -141,7 +139,7 @@ func (r *Report) room() int {
 func (r *Report) WriteConsole(w io.Writer) error {
 	said, lines := "", 0
 	most := mostFolds
-	if (r.Terminal || r.Full != nil) && (r.Width <= 0 || r.Width >= narrowest) {
+	if r.Terminal && (r.Width <= 0 || r.Width >= narrowest) {
 		most = onlyEssential
 	}
 	for r.folded = 0; r.folded <= most; r.folded++ {
