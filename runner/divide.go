@@ -26,7 +26,7 @@ func Divides(plan *sweep.Plan, workers int) error {
 			if len(plan.Cells) > 1 {
 				where = c.Short() + ": "
 			}
-			return &diag.Error{Code: diag.Usage, Message: "--workers: " + where + err.Error(), Hint: hint, Cause: err}
+			return &diag.Error{Code: diag.Usage, Message: where + err.Error(), Hint: hint, Cause: err}
 		}
 	}
 	return nil

@@ -238,7 +238,10 @@ func (a *app) kubeLoad(p *argv.Line, more string) (*kube.Load, error) {
 	if err := a.kubeFiles(l, doc, plan, file); err != nil {
 		return nil, err
 	}
-	return l, a.kubeArgs(l, doc, plan, p, as, file)
+	if err := a.kubeArgs(l, doc, plan, p, as, file); err != nil {
+		return nil, err
+	}
+	return l, runner.Divides(plan, l.Workers)
 }
 
 // ofPods is an error whose hints about the environment are those for pods.

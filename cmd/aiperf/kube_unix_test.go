@@ -99,14 +99,21 @@ func TestKubeLater(t *testing.T) {
 	do(0, "delete", "one", "--ignore-not-found")
 }
 
-// The coordinator's exit code is the launcher's, and a mistake is shown.
+// The coordinator's exit code is the launcher's, and a mistake is shown; one that can be seen
+// beforehand is said before anything is placed.
 func TestKubeProfileOfAMistake(t *testing.T) {
 	t.Parallel()
 	c, dir := testCluster(t)
 	write(t, dir, "nine.yaml", strings.Replace(kubeRate, "type: poisson, rate: 200", "type: concurrency, concurrency: 2", 1))
 	p := aiperf(t, dir, "kube", "profile", "nine.yaml", "--kubeconfig", c.Kubeconfig, "--image", "x", "--total-workers", "3")
+	p.wants(2)
+	if !strings.Contains(p.err.String(), "is less than one for each of 3 workers") || strings.Contains(p.err.String(), "placed") {
+		t.Errorf("%s\n%s", &p.out, &p.err)
+	}
+	write(t, dir, "gone.yaml", strings.Replace(kubeRate, "mock:?ttft=2ms&itl=0.1ms", "http://127.0.0.1:1", 1))
+	p = aiperf(t, dir, "kube", "profile", "gone.yaml", "--kubeconfig", c.Kubeconfig, "--image", "x", "--total-workers", "3")
 	p.wants(1)
-	if !strings.Contains(p.out.String(), "is less than one for each of 3 workers") {
+	if !strings.Contains(p.out.String(), "cannot reach http://127.0.0.1:1") {
 		t.Errorf("%s\n%s", &p.out, &p.err)
 	}
 	if left := c.Names(); len(left) > 0 {
