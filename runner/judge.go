@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,8 +16,6 @@ import (
 	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/resultdir"
-	"aiperf.dev/aiperf/internal/stats"
-	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/loadgen/dataset/exam"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/render"
@@ -300,113 +297,6 @@ func (r *runner) summarize(run sweep.Run, rep *RunReport) (*reading, error) {
 	}, nil
 }
 
-// sample collects the values of one metric; one without a metric collects none.
-type sample struct {
-	metric *metrics.Metric
-	values []float64
-	good   *goods // nil: no search asks
-	tiers  []tier // of a search with several limits
-
-	answers decide.Scores
-}
-
-// sample is what a run brings along for the rule that ends trials early.
-func (r *runner) sample(run sweep.Run, rep *RunReport) *sample {
-	s := &sample{}
-	if r.plan.Experiment.Search != nil {
-		s.good = &goods{}
-	}
-	for _, t := range r.plan.Tiers() {
-		opt := metricOptions(run, rep)
-		opt.SLOs = t.SLOs
-		missed, _ := metrics.Judge(t.SLOs) // CheckGates has found them to be in order
-		s.tiers = append(s.tiers, tier{t.Name, metrics.NewCollector(opt), &goods{missed: missed}})
-	}
-	if m, ok := metrics.Lookup(decide.SampleTag(r.plan)); ok && m.PerRequest() {
-		s.metric = m
-	}
-	return s
-}
-
-func (s *sample) add(rec *record.Record) {
-	s.good.add(rec)
-	for _, t := range s.tiers {
-		t.all.Add(rec)
-		t.good.add(rec)
-	}
-	s.answers.Add(rec)
-	if s.metric == nil || rec.Warmup || !rec.InWindow || !rec.Succeeded() {
-		return
-	}
-	if v := s.metric.Record(rec); !math.IsNaN(v) {
-		s.values = append(s.values, v)
-	}
-}
-
-func (s *sample) sorted() []float64 {
-	slices.Sort(s.values)
-	return s.values
-}
-
-// tier counts the good requests of a run by one of several limits.
-type tier struct {
-	name string
-	all  *metrics.Collector
-	good *goods
-}
-
-// shares are the good requests by each of several limits.
-func (s *sample) shares() (out []decide.TierGood) {
-	for _, t := range s.tiers {
-		full := t.all.Summaries()[0]
-		share, _ := full.Get(metrics.GoodRequestFraction)
-		full.Stats = slices.DeleteFunc(full.Stats, func(s metrics.Stat) bool {
-			return s.Tag != metrics.GoodRequestFraction
-		})
-		out = append(out, decide.TierGood{
-			Share: share.Avg, Open: share.Open, Effect: t.good.effect(),
-			Part: metrics.Part{Kind: "tier", Name: t.name, Summaries: []metrics.Summary{full}},
-		})
-	}
-	return out
-}
-
-// goods are the attempted requests of a run, and which of them were good.
-type goods struct {
-	at     []int64 // when they were due, ns
-	good   []bool
-	missed func(*record.Record) (clock, sent string) // the limit that one missed; nil: what the record says
-}
-
-func (g *goods) add(rec *record.Record) {
-	if g == nil || rec.Warmup || !rec.Measured || rec.Part()&record.Attempted == 0 {
-		return
-	}
-	good := rec.Succeeded() && rec.SLOSet && rec.SLOFailed == ""
-	if g.missed != nil {
-		missed, _ := g.missed(rec)
-		good = rec.Succeeded() && missed == ""
-	}
-	g.at, g.good = append(g.at, rec.Intended), append(g.good, good)
-}
-
-// effect is their design effect in order of time; 0 where no search asks.
-func (g *goods) effect() float64 {
-	if g == nil {
-		return 0
-	}
-	order := make([]int, len(g.at))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(g.at[a], g.at[b]) })
-	inOrder := make([]bool, len(order))
-	for i, k := range order {
-		inOrder[i] = g.good[k]
-	}
-	return stats.DesignEffect(inOrder)
-}
-
 // reading is what the records of one run say.
 type reading struct {
 	summaries []metrics.Summary // full, then steady if there is one
@@ -470,7 +360,7 @@ func (r *runner) judge(rep *RunReport, read *reading) {
 		rep.Warnings = append(rep.Warnings, e.TokenSource)
 	}
 	rep.Verdict = verdict.Word(rep.Findings, r.asked())
-	rep.Figures = read.figures()
+	rep.Figures, rep.Ranges = read.figures(), rep.ranges()
 	n := rep.Counts()
 	rep.Errors = e.Errors().Frequent(10)
 	rep.Bounds, rep.Notices, rep.Identity = e.Bounds(), e.Notices(read.shown), e.Identity
@@ -484,92 +374,6 @@ func (r *runner) asked() (names []string) {
 		names = append(names, k.Spoken())
 	}
 	return names
-}
-
-// outcome is the run as the aggregation sees it.
-func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
-	if rep.Queued {
-		read.withoutIntervals()
-	}
-	n := rep.Counts()
-	o := decide.Outcome{
-		Run: run, Summaries: read.summaries, Parts: read.parts, Sample: read.sample,
-		Verdict: rep.Verdict, Taints: verdict.Taints(rep.Findings), Sent: n.In(record.WasSent), OK: n.OK,
-		Failed: n.Failed, Cancelled: n.Cancelled, Cut: n.Cut, Unsent: n.Unsent,
-	}
-	o.Apart = min(rep.Verdict, verdict.Worst(slices.DeleteFunc(slices.Clone(rep.Findings),
-		func(f verdict.Finding) bool { return f.Check == validity.Backlog })))
-	if rep.Backlog != nil && rep.BacklogMax != nil {
-		o.Backlog = &decide.Backlog{Share: *rep.Backlog, Limit: *rep.BacklogMax}
-	}
-	measured := 0
-	for _, p := range rep.Phases {
-		if !p.Warmup {
-			measured++
-		}
-	}
-	if measured == 1 { // else a range is that of a phase, and a number is of all of them
-		rep.Ranges = verdict.Ranges(rep.Findings)
-		o.Ranges = maps.Clone(rep.Ranges)
-	}
-	o.Beside = beside(rep, read.summaries)
-	o.Answers, o.Swaps = read.answers, rep.Swaps
-	for _, t := range read.tiers {
-		o.Parts = append(o.Parts, t.Part)
-	}
-	o.Took, o.GoodEffect, o.Tiers = rep.Ended.Sub(rep.Started), read.effect, read.tiers
-	o.Gone = rep.Aborted != "" || rep.AllFailed && !slices.ContainsFunc(rep.Errors,
-		func(e verdict.ErrorCount) bool { return !strings.HasPrefix(e.Kind, string(record.Connection)) })
-	for _, b := range rep.Bounds {
-		// else they are of a phase, and the percentile is of all of them
-		if b.Metric == metrics.InterTokenLatency && measured == 1 {
-			o.Ends = append(o.Ends, decide.Ends{Key: decide.Key{Tag: b.Metric, Stat: b.Stat}, Low: b.Low, High: b.High})
-		}
-	}
-	switch {
-	case rep.Lost != "": // whatever else is said of the run rests on the records that are left
-		o.Err = rep.Lost
-	case rep.AllFailed:
-		o.Err = "every request failed: " + verdict.MostFrequent(rep.Errors)
-	case rep.gaveUp():
-		o.Err = rep.Cancelled
-	case rep.Aborted != "":
-		o.Err = rep.Aborted
-	}
-	return o
-}
-
-// recall brings back a run that an earlier process finished, after checking
-// that its records are the ones that process wrote.
-func (r *runner) recall(run sweep.Run, was resultdir.Event) (*RunReport, decide.Outcome, error) {
-	var rep RunReport
-	if sum, err := r.seal(run, ""); err != nil || sum != was.SHA256 {
-		return nil, decide.Outcome{}, errors.Join(err, errors.New("records differ from the journal"))
-	}
-	if err := resultdir.ReadJSON(filepath.Join(r.dir.Path, run.Dir, resultdir.ReportName), &rep); err != nil {
-		return nil, decide.Outcome{}, err
-	}
-	r.know(rep.Pages)
-	read, err := r.summarize(run, &rep)
-	if err != nil {
-		return nil, decide.Outcome{}, err
-	}
-	o := outcome(run, &rep, read)
-	o.Records = was.Records
-	return &rep, o, nil
-}
-
-// seal is the digest over a run's records and report; records is that of the
-// records where it is known.
-func (r *runner) seal(run sweep.Run, records string) (string, error) {
-	if records == "" {
-		var err error
-		if records, _, err = resultdir.Digest(r.journalPath(run)); err != nil {
-			return "", err
-		}
-	}
-	report, _, err := resultdir.Digest(filepath.Join(r.dir.Path, run.Dir, resultdir.ReportName))
-	return records + report, err
 }
 
 func (r *runner) journalPath(run sweep.Run) string {
@@ -587,8 +391,8 @@ func producesTokens(endpointType string) bool {
 	return ok && spec.ProducesTokens
 }
 
-// reuseOf is what a data set declares of prefixes that a server knows already. Of
-// several sets nobody says how often each is played.
+// reuseOf is what a data set declares of prefixes that a server knows already. How often
+// each of several sets is played is not declared.
 func reuseOf(sets []schema.Dataset) verdict.Reuse {
 	if len(sets) != 1 || sets[0].Prefix == nil {
 		return verdict.Reuse{}

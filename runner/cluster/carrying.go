@@ -81,7 +81,7 @@ func (r *carrying) deal(open *onerun.Opened) error {
 	return nil
 }
 
-// ahead is how long the requests of a block keep a worker busy at least.
+// ahead is how long the requests of a block keep a worker busy, where so many are left.
 const ahead = 2 * time.Second
 
 // size is how many requests the next block has, of so many that are left.
