@@ -223,12 +223,13 @@ func bound(p *phase) int64 {
 // ahead is how many requests are rendered before they are due: those that go
 // out at once, or a quarter of a second's arrivals.
 func ahead(p *phase) int {
-	n := 64
-	if p.shared { // what is rendered here no other worker sends
-		n = 0
-	}
-	if p.load.Closed {
-		return max(n, 2*p.load.Opening(p.cfg)) // half of it can go out before the rest is needed
+	const n = 64
+	opening := p.load.Opening(p.cfg)
+	switch {
+	case p.shared: // what is rendered here no other worker sends
+		return 2 * opening
+	case p.load.Closed:
+		return max(n, 2*opening) // half of it can go out before the rest is needed
 	}
 	return max(n, min(int(mode.PeakRate(p.cfg)/4), 8192))
 }
@@ -237,12 +238,12 @@ func ahead(p *phase) int {
 // the renderer for every request that is taken would cost more than rendering
 // it, and requests that go out together are not to compete with those after.
 func refill(p *phase) int {
-	n := 64
-	if p.shared {
-		n = 0
-	}
-	if p.load.Closed {
-		n = max(n, p.load.Opening(p.cfg))
+	const n = 64
+	switch {
+	case p.shared:
+		return p.load.Opening(p.cfg)
+	case p.load.Closed:
+		return max(n, p.load.Opening(p.cfg))
 	}
 	return n
 }
