@@ -151,7 +151,7 @@ func TestAgenticReplay(t *testing.T) {
 			},
 		},
 		{
-			"after 0.13 nobody waits for what the shortest wait is: 300 ms", laterOne,
+			"after 0.13 every wait is shorter by the shortest one, 300 ms", laterOne,
 			[]string{
 				"agentic_warmup 0s a:1 128/1", "agentic_warmup 500ms a::sa:helper:1 66/1",
 				"profiling 510ms a::sa:helper:2 67/10", "profiling 570ms a:2 192/10", "profiling 2.43s a:3 256/10",

@@ -312,8 +312,8 @@ type Dataset struct {
 	InterTurnDelayCapSeconds *float64 `json:"inter_turn_delay_cap_seconds,omitempty"`
 	MaxIdleGapCapSeconds     *float64 `json:"max_idle_gap_cap_seconds,omitempty"`
 	TraceIdleGapCapSeconds   *float64 `json:"trace_idle_gap_cap_seconds,omitempty"`
-	// GapsStay: the replay shortens the gaps of TraceIdleGapCapSeconds, which stay in the recording; nobody
-	// writes it.
+	// GapsStay: the replay shortens the gaps of TraceIdleGapCapSeconds, which stay in the recording. It
+	// follows from Benchmark.AIPerf.
 	GapsStay          bool    `json:"-"`
 	ReplaySpeedup     float64 `json:"replay_speedup,omitempty"`
 	OpenLoopReplay    *bool   `json:"open_loop_replay,omitempty"` // nil: true

@@ -48,7 +48,7 @@ type Phase struct {
 	AgenticWarmupGracePeriod *float64 `json:"agentic_warmup_grace_period,omitempty"` // s
 
 	// LaterReplay: it starts as in AIPerf after 0.13. TreeIdleGapCapSeconds is how long no request of a session and of
-	// those it starts may be under way while turns of them wait. Nobody writes either.
+	// those it starts may be under way while turns of them wait. Both follow from Benchmark.AIPerf.
 	LaterReplay           bool     `json:"-"`
 	TreeIdleGapCapSeconds *float64 `json:"-"`
 	// Primes is the name of the phase for which this one primes the server's

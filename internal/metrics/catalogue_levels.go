@@ -59,8 +59,8 @@ var levelMetrics = []Metric{
 
 	{
 		Tag: "metric_duration_coverage", Header: "Metric Duration Coverage", Unit: "ratio",
-		Formula: "share of the window in which a request was under way, in [sent, end), that succeeded and has a " +
-			"TTFT, and an ITL unless its answer is one token",
+		Formula: "share of the window during which at least one request was under way, from sent to end; only requests " +
+			"that succeeded and have a TTFT count, and those of several tokens need an ITL, too",
 		Elsewhere: "AIPerf after 0.13 wants 0.95 of the run of a scenario covered; this definition is our own",
 		Rests:     Outcomes | FirstToken, Group: Hidden, Order: 3010, Needs: Streaming | Tokens, LargerIsBetter: true,
 		AIPerf: Place{Ours: true}, Spans: toldPart, Derived: coverage,

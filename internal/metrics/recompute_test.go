@@ -324,7 +324,7 @@ func opened() *metrics.Collector {
 
 // What tells a latency covers the time it was under way, together with others once: 10..30 ms
 // and 20..40 ms, and 90..95 ms by an answer of one token, which has no ITL. A failure, an answer
-// whose tokens nobody counted and one that did not stream cover nothing; nor does what was cut off.
+// whose tokens were not counted and one that did not stream cover nothing; nor does what was cut off.
 func TestDurationCoverage(t *testing.T) {
 	t.Parallel()
 	c := metrics.NewCollector(metrics.Options{

@@ -323,7 +323,7 @@ func (cl *Client) Probe(ctx context.Context, target int) error {
 func unreachable(t *target, message string, err error) error {
 	hint := "is the server running there? with --url mock: in its place the built-in one answers"
 	if host, ok := strings.CutSuffix(t.name, ":80"); ok { // most who mean it would not measure there
-		hint = "port 80 is what an address without a port means: try --url " + host + ":8000, or wherever the server listens"
+		hint = "without a port an address means port 80: try --url " + host + ":8000, or the port that the server listens at"
 	}
 	if isTLS(err) { // it is, and the reason says what to change
 		hint = ""

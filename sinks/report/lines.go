@@ -89,9 +89,9 @@ func (r *Report) BesideTables() string {
 	}
 	whole, steady := words.Span(r.FullFor), words.Span(r.SteadyFor)
 	if whole == steady {
-		return theirs + "; below, nearly all of it"
+		return theirs + "; below is nearly all of it"
 	}
-	return fmt.Sprintf("%s; below, its steady %s of %s", theirs, steady, whole)
+	return fmt.Sprintf("%s; below is its steady %s of %s", theirs, steady, whole)
 }
 
 // windowOfAll is the window that the figures of a table are of: the steady one where some

@@ -125,11 +125,11 @@ func TestWhatTheFiguresAreOf(t *testing.T) {
 		t.Errorf("%v:\n%s", err, &b)
 	}
 	r.Steady = r.Full
-	if got := r.BesideTables(); got != "AIPerf's tables above are of the whole run; below, its steady 21.0 s of 27.0 s" {
+	if got := r.BesideTables(); got != "AIPerf's tables above are of the whole run; below is its steady 21.0 s of 27.0 s" {
 		t.Error(got)
 	}
 	r.SteadyFor = r.FullFor - time.Millisecond
-	if got := r.BesideTables(); strings.Contains(got, "27.0 s") || !strings.HasSuffix(got, "; below, nearly all of it") {
+	if got := r.BesideTables(); strings.Contains(got, "27.0 s") || !strings.HasSuffix(got, "; below is nearly all of it") {
 		t.Error(got)
 	}
 	r.Full = nil
