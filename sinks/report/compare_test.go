@@ -163,7 +163,7 @@ func TestComparisonOnTheConsole(t *testing.T) {
  ✓ latency p99   15.1 ms         ∞                        better
 smallest change this test finds (80 % power): 2 % (ITL p50) to 15 % (out tok/s)
 goodput worse: a side is 0 or has no end, so that only the direction counts
-the ? at TTFT p50 takes 12 to 35 trials to decide, if nothing changed: add --set
+to decide TTFT p50 takes 12 to 35 trials, if nothing changed: add --set
   multi_run.num_runs=35 to the command that measured each
 only in the candidate: concurrency 8
 `

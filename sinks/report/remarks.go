@@ -220,7 +220,7 @@ func (c Comparison) remarks(shown, hidden []decide.Row, more string, short bool)
 		out = append(out, said{text: text, weight: held})
 	}
 	if n, supposing := c.trialsWanted(); n.Known() {
-		text := fmt.Sprintf("the ? at %s takes %s to decide, %s", c.metrics(decidedByTrials), n, supposing)
+		text := fmt.Sprintf("to decide %s takes %s, %s", c.metrics(decidedByTrials), n, supposing)
 		if n.Rough {
 			text += fmt.Sprintf(" (as far as %d tell)", c.Trials)
 		}
@@ -229,12 +229,12 @@ func (c Comparison) remarks(shown, hidden []decide.Row, more string, short bool)
 		case n.Least > mostAdvised:
 			text, commands = text+"; longer runs vary less: --request-count", nil
 		case short: // the headline says how many
-			text = "to decide the ? at " + c.metrics(decidedByTrials)
+			text = "to decide " + c.metrics(decidedByTrials)
 		}
 		out = append(out, said{text: text, weight: advice, commands: commands})
 	} else if c.Trials < stats.FewestTrials && c.Outcome() == decide.Unclear {
 		out = append(out, said{
-			text: "to decide the ?, measure again", weight: advice, commands: c.again(enoughTrials),
+			text: "to decide it, measure again", weight: advice, commands: c.again(enoughTrials),
 		})
 	}
 	if line := c.few(more == ""); line != "" {
