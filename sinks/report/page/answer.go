@@ -90,6 +90,8 @@ func answers(d *chart.Data, said []string) (out []string) {
 	switch {
 	case d.AllFailed():
 		out = append(out, "Nothing was measured: all "+words.Count(d.Requests.Total, "request")+" failed")
+	case unusable(d):
+		out = append(out, notUsable)
 	case len(d.Cells) == 1:
 		if s := figuresOf(d, d.Cells[0]); s != "" {
 			out = append(out, s)
@@ -98,19 +100,19 @@ func answers(d *chart.Data, said []string) (out []string) {
 	for _, s := range said {
 		out = append(out, words.Line(s)) // names of cells are in it
 	}
-	switch {
-	case len(out) > 0:
+	if len(out) > 0 {
 		return out
-	case d.Verdict == validity.Invalid && noTrial(d):
-		return []string{"No figure can be relied on: the measurement is INVALID"}
 	}
 	return bestOfAll(d)
 }
 
-// noTrial reports whether no trial counts.
-func noTrial(d *chart.Data) bool {
+// notUsable is the answer of a measurement that is INVALID: some number that nothing asked for may still hold.
+const notUsable = "None of the numbers asked for can be used: the measurement is INVALID"
+
+// unusable reports whether no trial counts, for each is INVALID.
+func unusable(d *chart.Data) bool {
 	_, most := trialsOf(d)
-	return most == 0
+	return d.Verdict == validity.Invalid && most == 0 && d.Requests.Total > 0
 }
 
 // figuresOf is one cell in a sentence: its throughput and the medians of its latencies,

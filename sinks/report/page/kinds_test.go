@@ -174,6 +174,39 @@ func TestPageOfFailures(t *testing.T) {
 	}
 }
 
+// A measurement that is INVALID has no figure for its answer and none in a large tile that cannot be used,
+// and the table does not say that the trials failed.
+func TestPageOfAnInvalidMeasurement(t *testing.T) {
+	t.Parallel()
+	const spoiled = `
+name: spoiled
+benchmark:` + body + `
+  endpoint: {url: "mock:?ttft=20ms&itl=2ms&cv=0.2", streaming: true}
+  phases: {type: concurrency, concurrency: 4, requests: 60}
+gates: ["request_throughput > 1"]
+verdict: {concurrency_held: {warn: 1.5, fail: 1.2}}`
+	for _, sweep := range []string{"", "\nsweep: {type: grid, parameters: {concurrency: [2, 4]}}"} {
+		d, err := page.Load(directories(t, []string{spoiled + sweep}, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := page.Of(d, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.ReplaceAll(html.UnescapeString(string(doc)), "\u00a0", " ")
+		for _, want := range []string{
+			"<h1>None of the numbers asked for can be used: the measurement is INVALID</h1>",
+			"No trial counts: the measurement is INVALID.",
+			`<span>Output</span><b class="bad">–</b><span>invalid (check concurrency_held)</span>`,
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q in %s; tiles %q", want, text[strings.Index(text, "<h1"):strings.Index(text, "<main>")], tilesOf(text))
+			}
+		}
+	}
+}
+
 // Of a large matrix of two systems the first chart has room on a slide, and the list of all
 // changes stands below.
 func TestPageOfAMatrix(t *testing.T) {

@@ -16,6 +16,8 @@ import (
 // table is the matrix, a row a cell.
 func (p *Page) table(d *chart.Data, most int) {
 	switch {
+	case unusable(d):
+		p.Caption = "No trial counts: the measurement is INVALID."
 	case most == 0:
 		p.Caption = "No trial ended well."
 	case most == 1:

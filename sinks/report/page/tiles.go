@@ -278,17 +278,23 @@ func (p *Page) bests(d *chart.Data, best []*chart.Cell) {
 type figured struct{ label, tag, stat, unit string }
 
 // tile shows the figure of the only cell of some, or of the one where it is highest, of latencies
-// lowest, if any has it. within says which cells these are.
+// lowest, if any has it. A number that cannot be used is not shown so large. within says which cells
+// these are.
 func (m figured) tile(d *chart.Data, of []*chart.Cell, within string) (Tile, bool) {
 	if m.tag == metrics.Accuracy { // whether answers stay right is a question of all loads
 		return m.span(d)
 	}
 	var at *chart.Cell
 	var most chart.Stat
+	spoiled := ""
 	for _, c := range of {
 		s := d.Get(c, m.tag, m.stat)
 		if math.IsNaN(s.Value) || math.IsInf(s.Value, 0) ||
 			m.tag == metrics.InterTokenLatency && s.Value == 0 { // all tokens came at once: no gap was seen
+			continue
+		}
+		if is := validity.ParseTaint(s.Taint); is.Gone() {
+			spoiled = is.Sentence()
 			continue
 		}
 		if at == nil || m.unit == "ms" && s.Value < most.Value || m.unit != "ms" && s.Value > most.Value {
@@ -296,7 +302,7 @@ func (m figured) tile(d *chart.Data, of []*chart.Cell, within string) (Tile, boo
 		}
 	}
 	if at == nil {
-		return Tile{}, false
+		return Tile{m.label, "–", spoiled, "bad"}, spoiled != ""
 	}
 	t := Tile{Label: m.label, Value: joinedUnit(words.Amount(most.Value, m.unit)), Note: "at " + d.Label(at) + within}
 	if len(d.Cells) == 1 {
@@ -312,13 +318,9 @@ func (m figured) tile(d *chart.Data, of []*chart.Cell, within string) (Tile, boo
 		}
 	}
 	if most.Taint != "" {
-		is := validity.ParseTaint(most.Taint)
 		t.Class = "warn"
-		if is.Level == validity.Wrong {
-			t.Class = "bad"
-		}
 		if t.Note += ", in doubt"; len(of) == 1 {
-			t.Note = is.Sentence()
+			t.Note = validity.ParseTaint(most.Taint).Sentence()
 		}
 	}
 	return t, true
