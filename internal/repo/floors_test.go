@@ -131,7 +131,7 @@ sinks/importer: internal/diag internal/metrics internal/record internal/resultdi
 sinks/expose: loadgen internal/metrics internal/record internal/words
 sinks/mlflow: internal/secret internal/words
 sinks/otlp: loadgen internal/metrics internal/record internal/secret internal/words
-sinks/report/chart: sweep internal/diag internal/metrics internal/record internal/stats internal/telemetry internal/words sinks sinks/report/chart/draw sinks/results internal/validity internal/resultdir sinks/importer
+sinks/report/chart: sweep sweep/decide internal/diag internal/metrics internal/record internal/stats internal/telemetry internal/words sinks sinks/report/chart/draw sinks/results internal/validity internal/resultdir sinks/importer
 sinks/report/forecast: internal/record internal/words loadgen loadgen/mode schema sweep
 sinks/report/live: sinks/report/forecast internal/metrics internal/record internal/stats internal/words loadgen internal/validity internal/resultdir
 sinks/report/page: internal/rules sinks/receipt sinks/trend internal/diag internal/metrics internal/record internal/secret internal/words sinks sinks/report sweep/decide sinks/report/chart sinks/report/chart/draw internal/validity internal/resultdir sinks/results sinks/importer

@@ -59,19 +59,13 @@ func extent(rows []decide.Row, o decide.Verdict) string {
 	switch {
 	case o == decide.Equivalent:
 		return WithinMargin(rows)
-	case o == decide.Unclear && len(rows) > 1 &&
-		!slices.ContainsFunc(rows, func(r decide.Row) bool { return !r.Harmless }):
-		return notWorse(rows)
-	case o == decide.Unclear && (len(rows) == 1 || !slices.ContainsFunc(rows,
-		func(r decide.Row) bool { return remark(r) != remark(rows[0]) })):
-		said := remark(rows[0])
+	case o == decide.Unclear:
+		said := Undecided(rows)
 		if r := rows[0]; len(rows) == 1 && !r.Harmless && r.Note == "" && !math.IsNaN(r.Change) {
 			point, _, _, unit := ShownChange(r)
 			said += " (" + rounded(point) + unit + ")"
 		}
 		return said
-	case o == decide.Unclear:
-		return "not decided yet"
 	case len(rows) == 1:
 		return cmp.Or(change(rows[0]), "from "+value(rows[0], rows[0].Base)+" to "+value(rows[0], rows[0].Candidate))
 	}
@@ -90,6 +84,18 @@ func extent(rows []decide.Row, o decide.Verdict) string {
 		return a + " to " + b + unit
 	}
 	return rounded(low) + unit
+}
+
+// Undecided is what is said of rows of one metric for which no difference was decided: by how much they may
+// be worse at most, where more than that is ruled out of each.
+func Undecided(rows []decide.Row) string {
+	switch {
+	case len(rows) > 1 && !slices.ContainsFunc(rows, func(r decide.Row) bool { return !r.Harmless }):
+		return notWorse(rows)
+	case !slices.ContainsFunc(rows, func(r decide.Row) bool { return remark(r) != remark(rows[0]) }):
+		return remark(rows[0])
+	}
+	return "not decided yet"
 }
 
 // rounded is a relative change in whole per cent, below 2 % with a digit behind the

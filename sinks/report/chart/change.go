@@ -13,6 +13,7 @@ import (
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
 )
 
 // changeID is the chart of changes, whose intervals a comparison may have decided.
@@ -125,11 +126,7 @@ type Change struct {
 	Margin           float64 // what counts as a difference
 	LargerIsBetter   bool
 	Points           bool // it is one of a share: 0.05 are 5 percentage points
-	Decided          bool // whether it is better or worse was decided elsewhere
-	Better, Worse    bool
-	Same             bool   // equal, as it was decided
-	Within           string // what is said of those that are equal, as it was decided: "equal within 1 point"
-	Differs          bool   // of a decided one: the interval that tells the two apart is without 0
+	Decided          *decide.Row // by a comparison; nil where none was
 	Hollow           bool
 	Instead          string // what is said of a change without a value
 	Values           string // what it is between: "20.2 → 16.2 ms"
@@ -249,8 +246,11 @@ func Percent(v float64) string {
 
 // Ink is green or red where a change beyond the margin is shown.
 func (c *Change) Ink() draw.Ink {
-	better, worse := c.Better, c.Worse
-	if !c.Decided && math.Abs(c.Value) > c.Margin && c.Found() {
+	better, worse := false, false
+	switch {
+	case c.Decided != nil:
+		better, worse = c.Decided.Outcome == decide.Better, c.Decided.Outcome == decide.Worse
+	case math.Abs(c.Value) > c.Margin && c.Found():
 		better = c.Value > 0 == c.LargerIsBetter
 		worse = !better
 	}
@@ -265,16 +265,16 @@ func (c *Change) Ink() draw.Ink {
 
 // Found reports whether a difference is shown, however small.
 func (c *Change) Found() bool {
-	if c.Decided {
-		return c.Differs
+	if r := c.Decided; r != nil { // by the interval that tells the two apart
+		return r.Low > 0 || r.High < 0
 	}
 	return c.Low > 0 || c.High < 0
 }
 
 // Equal reports whether the change is shown to be within the margin.
 func (c *Change) Equal() bool {
-	if c.Decided {
-		return c.Same
+	if c.Decided != nil {
+		return c.Decided.Outcome == decide.Equivalent
 	}
 	return c.Low >= -c.Margin && c.High <= c.Margin
 }

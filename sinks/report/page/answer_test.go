@@ -12,6 +12,7 @@ import (
 	"aiperf.dev/aiperf/internal/sim"
 	"aiperf.dev/aiperf/sinks/report"
 	"aiperf.dev/aiperf/sinks/report/chart"
+	"aiperf.dev/aiperf/sinks/report/chart/draw"
 	"aiperf.dev/aiperf/sinks/report/page"
 	"aiperf.dev/aiperf/sweep/decide"
 )
@@ -302,7 +303,7 @@ func TestRecordedComparison(t *testing.T) {
 		}] = true
 	}
 	for _, c := range d.Changes() {
-		got[drawn{c.Name, c.Metric, c.Value, c.Low, c.High, c.Better, c.Worse}] = true
+		got[drawn{c.Name, c.Metric, c.Value, c.Low, c.High, c.Ink() == draw.Good, c.Ink() == draw.Bad}] = true
 	}
 	if len(want) == 0 || !maps.Equal(got, want) {
 		t.Errorf("drawn:  %v\ndecided: %v", got, want)

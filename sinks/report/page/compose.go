@@ -46,7 +46,7 @@ func compose(d *chart.Data, said []string) (*Page, error) {
 	}
 	answers, scope := Answers(d, said)
 	p.Scope = scope
-	p.findings(checks)
+	p.findings(placed(d, checks))
 	p.Passed = len(checks) == 0
 	if s := failures(errs, ofSystems(d, errs, "%s of %s requests of %s failed"), d.Requests.Total, d.AllFailed()); s != "" && d.AllFailed() {
 		answers = slices.Insert(answers, 1, s)
@@ -173,7 +173,8 @@ func putFinding(list []Finding, check, detail string) bool {
 	i := slices.IndexFunc(list, func(f Finding) bool { return f.Check == check })
 	if i >= 0 {
 		f := &list[i]
-		f.Detail, f.Where = detail, strings.Replace(f.Where, "the worst of", "in", 1) // it is of all of them
+		f.Detail, f.At = detail, "" // it is of all of them
+		f.Where = strings.Replace(f.Where, "the worst of", "in", 1)
 	}
 	return i >= 0
 }

@@ -43,8 +43,7 @@ func readChecks(d *chart.Data) ([]doubt, error) {
 				continue
 			}
 			out = append(out, doubt{Finding{
-				verdict, t.Texts["check"][i], words.Clip(t.Texts["detail"][i], textLimit),
-				"",
+				Verdict: verdict, Check: t.Texts["check"][i], Detail: words.Clip(t.Texts["detail"][i], textLimit),
 			}, find(d, dir, t.Texts["cell"][i]), beyond(t, i)})
 		}
 	}
@@ -75,6 +74,27 @@ func find(d *chart.Data, dir, id string) *chart.Cell {
 
 func ofCell(list []doubt, c *chart.Cell) []doubt {
 	return slices.DeleteFunc(slices.Clone(list), func(x doubt) bool { return x.cell != c })
+}
+
+// placed says in each finding of which cell it is, where there are several: a load that a search tried beyond
+// its answer says nothing against the answer.
+func placed(d *chart.Data, list []doubt) []doubt {
+	if len(d.Cells) < 2 {
+		return list
+	}
+	held, load := d.Held(), d.Load()
+	out := slices.Clone(list)
+	for i := range out {
+		c := out[i].cell
+		if c == nil {
+			continue
+		}
+		out[i].At = "at " + d.Label(c)
+		if d.Searched() && held != nil && c.At(load) > held.At(load) {
+			out[i].At += ", above the answer"
+		}
+	}
+	return out
 }
 
 // grouped is a line a check, worst first, with the words of its worst run. A finding that makes

@@ -75,6 +75,13 @@ func TestWhatCannotBeDecidedIsCounted(t *testing.T) {
 	if !strings.Contains(said, "isl 64: cannot be decided\nisl 256: +0.4 % [+0.1, +0.7]\n") {
 		t.Error(said)
 	}
+	wider := of("isl 1024", decide.Equivalent, .02, -.01, .05)
+	wider.EqualLow, wider.EqualHigh = -.002, .042
+	harmless := func(cell string, low float64) decide.Row {
+		r := of(cell, decide.Unclear, -.01, low, .02)
+		r.Harmless, r.EqualLow, r.EqualHigh = true, low/2, .06
+		return r
+	}
 	undecided := open
 	undecided.Candidate = 150
 	for _, c := range []struct {
@@ -86,6 +93,9 @@ func TestWhatCannotBeDecidedIsCounted(t *testing.T) {
 		{[]decide.Row{open, equal}, "equal within 0.7 % in 1 of 2 workloads"},
 		{[]decide.Row{equal, open, of("isl 512", decide.Better, -.2, -.22, -.18)}, "better in 1 of 3 workloads"},
 		{[]decide.Row{open}, "cannot be decided"},
+		{[]decide.Row{equal, wider}, "equal within 4.2 %"},
+		{[]decide.Row{harmless("isl 64", -.03)}, "at most 6 % worse · 100 → 99.0"},
+		{[]decide.Row{harmless("isl 64", -.03), harmless("isl 256", -.04)}, "at most 6 % worse"},
 		{[]decide.Row{of("isl 64", decide.Equivalent, .02, .01, .03)}, "changed, within 5 % · 100 → 102"},
 	} {
 		d := &chart.Data{}

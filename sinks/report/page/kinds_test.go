@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"aiperf.dev/aiperf/internal/resultdir"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/sinks/report/chart"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 	"aiperf.dev/aiperf/sinks/report/page"
@@ -204,6 +205,42 @@ verdict: {concurrency_held: {warn: 1.5, fail: 1.2}}`
 				t.Errorf("no %q in %s; tiles %q", want, text[strings.Index(text, "<h1"):strings.Index(text, "<main>")], tilesOf(text))
 			}
 		}
+	}
+}
+
+// A search is as valid as the load that it answers with: what is in doubt at a load above it is said of that
+// load.
+func TestPageOfALoadAboveTheAnswer(t *testing.T) {
+	t.Parallel()
+	d, err := page.Load(directories(t, []string{`
+name: above
+benchmark:
+  model: demo
+  endpoint: {url: "mock:?step=5ms&batch=16&prefill=0.05ms&cv=0.2", streaming: true}
+  tokenizer: {name: builtin}
+  dataset: {type: synthetic, entries: 256, isl: 256, osl: 8}
+  phases: {type: concurrency, concurrency: 4, duration: 1, grace_period: 0.987}
+search:
+  path: concurrency
+  range: [1, 512]
+  start: 4
+  where: ["time_to_first_token < 500"]
+  share: 0.95
+  resolution: 0.5`}, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := page.Of(d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, _ := strings.Cut(string(doc), "<main>")
+	held := d.Held()
+	if held == nil || held.Verdict != validity.Valid || !strings.Contains(text, `<b class="badge VALID">`) {
+		t.Errorf("the answer is at %+v, and the badge is another: %s", held, text[strings.Index(text, "<header>"):])
+	}
+	if !regexp.MustCompile(`DEGRADED</b> <code>censored</code>, at concurrency [0-9]+, above the answer: `).MatchString(text) {
+		t.Error(text[strings.Index(text, "<h1"):])
 	}
 }
 

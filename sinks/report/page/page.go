@@ -99,6 +99,7 @@ type Tile struct{ Label, Value, Note, Class string }
 type Finding struct {
 	Verdict              validity.Verdict
 	Check, Detail, Where string
+	At                   string // which cell it is of, where there are several: "at concurrency 128"
 }
 
 // Column is the head of a column of the table of cells.

@@ -203,9 +203,7 @@ func drawn(d *chart.Data, c report.Comparison) {
 		x := chart.Change{
 			Metric: cmp.Or(metrics.Series(r.Key.Tag, r.Key.Stat), r.Header), Name: words.Line(name),
 			Value: change, Low: low, High: high, Margin: r.Margin, Points: unit == " points",
-			LargerIsBetter: r.LargerIsBetter, Decided: true, Better: r.Outcome == decide.Better,
-			Worse: r.Outcome == decide.Worse, Same: r.Outcome == decide.Equivalent,
-			Within: report.WithinMargin([]decide.Row{r}), Differs: r.Low > 0 || r.High < 0, Hollow: r.Few(),
+			LargerIsBetter: r.LargerIsBetter, Decided: &r, Hollow: r.Few(),
 			Instead: "cannot be decided", Values: report.ShownValues(r),
 			Title: fmt.Sprintf(", %.3g %% interval: %s", 100*level, r.Outcome),
 		}

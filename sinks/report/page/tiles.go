@@ -86,9 +86,12 @@ func (p *Page) changed(list []chart.Change) {
 func ofMetric(list []chart.Change) Tile {
 	t := Tile{Label: list[0].Metric, Value: "–", Note: list[0].Instead}
 	low, high, better, worse, equal, found, open := math.Inf(1), math.Inf(-1), 0, 0, 0, 0, 0
-	within := ""
+	var same, rest []decide.Row // of a comparison: those that are equal, and those that are open
 	for k := range list {
 		c := &list[k]
+		if r := c.Decided; r != nil && r.Outcome == decide.Unclear {
+			rest = append(rest, *r)
+		}
 		if math.IsNaN(c.Value) {
 			open++
 			continue
@@ -96,8 +99,8 @@ func ofMetric(list []chart.Change) Tile {
 		low, high = min(low, c.Value), max(high, c.Value)
 		if c.Equal() {
 			equal++
-			if within == "" || c.Found() && found == 0 {
-				within = c.Within
+			if c.Decided != nil {
+				same = append(same, *c.Decided)
 			}
 			if c.Found() {
 				found++
@@ -135,8 +138,8 @@ func ofMetric(list []chart.Change) Tile {
 		if found > 0 {
 			t.Note = fmt.Sprintf("changed, within the margin of %.2g %%", 100*margin)
 		}
-		if within != "" { // as the sentence of the comparison says it
-			t.Note = within
+		if len(same) > 0 { // as the sentence of the comparison says it
+			t.Note = report.WithinMargin(same)
 		}
 		if open > 0 {
 			t.Note += in(equal)
@@ -147,6 +150,8 @@ func ofMetric(list []chart.Change) Tile {
 		t.Note, t.Class = "better"+in(better), "good"
 	case worse > 0:
 		t.Note, t.Class = "worse"+in(worse), "bad"
+	case len(rest) == len(list):
+		t.Note = report.Undecided(rest)
 	}
 	if len(list) == 1 {
 		t.Note = joined(t.Note, list[0].Values)
