@@ -1,8 +1,6 @@
 package runner
 
 import (
-	"fmt"
-
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/sweep"
@@ -17,16 +15,11 @@ func Divides(plan *sweep.Plan, workers int) error {
 			if err == nil {
 				continue
 			}
-			hint := diag.Of(err).Hint
-			if s := plan.Experiment.Search; s != nil && len(s.Range) == 2 && s.Range[0] < float64(workers) &&
-				s.Range[1] > float64(workers) {
-				hint = fmt.Sprintf("--set 'search.range=[%d, %g]' begins with one for each worker", workers, s.Range[1])
-			}
 			where := ""
 			if len(plan.Cells) > 1 {
 				where = c.Short() + ": "
 			}
-			return &diag.Error{Code: diag.Usage, Message: where + err.Error(), Hint: hint, Cause: err}
+			return &diag.Error{Code: diag.Usage, Message: where + err.Error(), Hint: diag.Of(err).Hint, Cause: err}
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -24,6 +25,7 @@ type draft struct {
 	written map[*source.Node]any // what scenarios change, before shorthands were lowered
 	aside   []setting            // what was said of things absent here
 	env     []string             // see text
+	raised  string               // see Experiment.Raised
 	source.Remarks
 }
 
@@ -98,7 +100,11 @@ func (d *draft) unknownInValues(root *source.Node, a lower.Axis) (bad Errors) {
 func (d *draft) overlay() Errors {
 	d.line = cmdline.Line{
 		Root: d.root, Assignments: d.src.Assignments, File: d.src.File, Command: d.src.Command, Look: d.src.Look,
-		Axes: d.axes, Index: d.index, Check: d.checker, Remarks: &d.Remarks,
+		Axes: d.axes, Index: d.index, Check: d.checker, Remarks: &d.Remarks, Workers: d.src.Workers,
 	}
-	return d.line.Overlay()
+	bad := d.line.Overlay()
+	if d.raised = cmp.Or(d.raised, d.line.Raised); d.raised != "" {
+		d.Notes = append(d.Notes, d.raised)
+	}
+	return bad
 }

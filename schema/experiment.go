@@ -30,6 +30,9 @@ type Experiment struct {
 	Tables         Tables               `json:"tables"`
 	NoSweepTable   bool                 `json:"no_sweep_table,omitempty"`
 	AllowInvalid   bool                 `json:"allow_invalid,omitempty"` // exit 0 although the measurement is INVALID
+	// Raised says why a search does not begin where it was asked to, "" where it does: a load
+	// that several workers share has one slot for each of them.
+	Raised string `json:"-"`
 }
 
 // Compare names the axis whose values are compared, and how.

@@ -25,6 +25,8 @@ type Source struct {
 	// set that its flags speak of when no file does.
 	Command string
 	Env     func(string) (string, bool) // nil: os.LookupEnv
+	// Workers is how many processes share the load; below 2 one sends it.
+	Workers int64
 	// Tags are the metric names that slos and search objectives may use; nil
 	// accepts any.
 	Tags []string

@@ -47,6 +47,7 @@ func (d *draft) outline() (outline, Errors) {
 	if err != nil {
 		return o, append(bad, &Error{Message: err.Error()})
 	}
+	o.envelope.Raised = d.raised
 	o.envelope.Name = cmp.Or(o.envelope.Name, defaultName(d.src.File))
 	o.sweep.Ruled = ruledByAIPerf(o.rendered.Get("multi_run"), o.block)
 	bad = append(bad, tooManyRuns(o.rendered.At("multi_run.num_runs"), o.envelope.MultiRun.NumRuns)...)

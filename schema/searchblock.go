@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"aiperf.dev/aiperf/schema/cmdline"
 	"aiperf.dev/aiperf/schema/flags"
 	"aiperf.dev/aiperf/schema/lower"
 	"aiperf.dev/aiperf/schema/source"
@@ -31,10 +32,24 @@ func (d *draft) readSearch(root *source.Node) (bad Errors) {
 		!(source.NumberOf(span.Items[0].Plain()) > 0) {
 		return bad // the schema says what is wrong
 	}
+	d.raiseRange(s, path.Text(), span)
 	axis := source.ObjectNode(span.Origin)
 	axis.Put(path.Text(), &source.Node{Kind: source.List, Items: span.Items[:1], Origin: span.Origin})
 	axis.Field(path.Text()).Origin = path.Origin
 	return append(bad, d.addAxes(axis, "search.path", 0)...)
+}
+
+// raiseRange has a search begin with one slot for each worker.
+func (d *draft) raiseRange(s *source.Node, path string, span *source.Node) {
+	lo, hi := span.Items[0], source.NumberOf(span.Items[1].Plain())
+	from, why := cmdline.Raise(path, source.NumberOf(lo.Plain()), hi, d.src.Workers)
+	if why == "" {
+		return
+	}
+	d.raised, span.Items = why, []*source.Node{source.LeafNode(int64(from), lo.Origin), span.Items[1]}
+	if start := s.Get("start"); start != nil && source.NumberOf(start.Plain()) < from {
+		s.Put("start", source.LeafNode(int64(from), start.Origin))
+	}
 }
 
 // searchLimits lays the limits of where over the SLOs, and reads those of tiers.

@@ -31,6 +31,7 @@ type app struct {
 	hide *secret.Masker                   // of the experiment, once it is known
 	env  func(name string) (string, bool) // what an experiment reads of the environment; nil: all of it
 
+	sharing   int // workers that share what an experiment sends; below 2 one process sends it
 	temporary temporaries
 	measured  func(*app, *sweep.Plan, *runner.Result) error // follows a measurement; nil for nothing
 }

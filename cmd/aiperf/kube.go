@@ -209,6 +209,7 @@ func (a *app) kubeLoad(p *argv.Line, more string) (*kube.Load, error) {
 			l.Env[name] = os.Getenv(name)
 		}
 	}
+	a.sharing = l.Workers
 	file, asRun, err := kubeFile(p)
 	if err != nil {
 		return nil, err

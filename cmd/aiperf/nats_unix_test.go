@@ -54,7 +54,7 @@ func TestNATSOfOthers(t *testing.T) {
 			to := []string{"--nats", url, "--token-file", "token"}
 			p := aiperf(t, dir, append([]string{"run", "rate.yaml", "--artifact-dir", "out", "--workers", "2"}, to...)...)
 			if !p.until("workers to be asked for", func() bool {
-				return strings.Contains(p.err.String(), "waiting for 2 workers: aiperf worker --nats "+url+" --token-file token\n")
+				return strings.Contains(p.err.String(), "waiting for 2 workers, at most 30m00s: aiperf worker --nats "+url+" --token-file token\n")
 			}) {
 				t.Fatalf("it ended\n%s", &p.err)
 			}

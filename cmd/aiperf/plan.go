@@ -150,6 +150,7 @@ func (a *app) dryRun(file string, plan *sweep.Plan, opt runner.Options) error {
 		return asUsage(err)
 	}
 	preview.Plan(a.Out, plan, b)
+	preview.Workers(a.Out, plan, a.sharing)
 	return a.printForeseen(plan, file)
 }
 

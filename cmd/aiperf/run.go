@@ -130,6 +130,9 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 	default:
 		checks = []planCheck{runnable(runner.Inputs)}
 	}
+	if a.sharing, err = workersAsked(p); err != nil {
+		return err
+	}
 	doc, plan, err := a.expand(command, file, p, checks...)
 	if err != nil {
 		return err
@@ -144,9 +147,7 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 			return err
 		}
 	}
-	if n, err := workersAsked(p); err != nil {
-		return err
-	} else if err := runner.Divides(plan, n); err != nil {
+	if err := runner.Divides(plan, a.sharing); err != nil {
 		return err
 	}
 	opt, err := a.options(command, file, doc, plan, p)

@@ -60,6 +60,7 @@ func (a *app) slurmRender(p *argv.Line) error {
 	if err := numberFlag(p, "cpus-per-task", 1, 1, 1024, &j.CPUs); err != nil {
 		return err
 	}
+	a.sharing = j.Workers
 	file, asRun, err := kubeFile(p)
 	if err != nil {
 		return err
@@ -72,6 +73,9 @@ func (a *app) slurmRender(p *argv.Line) error {
 	}
 	_, plan, err := a.expand(j.Command[0], file, p, runnable(runner.Data))
 	if err != nil {
+		return err
+	}
+	if err := runner.Divides(plan, j.Workers); err != nil {
 		return err
 	}
 	if j.Name = p.Get("name"); j.Name == "" {

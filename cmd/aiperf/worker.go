@@ -84,10 +84,14 @@ and sends its part of every run. It ends with it.`,
 					"--wait 600 waits ten minutes for the coordinator")
 			}
 		}
-		return cluster.Join(a.issue, a.hard, cluster.Joining{
+		err = cluster.Join(a.issue, a.hard, cluster.Joining{
 			URL: url, NATS: p.Has("nats"), Token: token, Version: version, K: k,
-			Wait: time.Duration(wait * float64(time.Second)),
+			Wait: time.Duration(wait * float64(time.Second)), Say: func(line string) { a.note(line) },
 		})
+		if errors.Is(err, cluster.ErrLeft) {
+			return exit(diag.Interrupted)
+		}
+		return err
 	},
 }
 
@@ -177,8 +181,9 @@ func (a *app) workers(p *argv.Line, opt *runner.Options) (end func() error, err 
 		if err != nil {
 			return nil, err
 		}
-		o.Missing = func(n int64, address string) {
-			fmt.Fprintf(a.Err, "waiting for %s: aiperf worker %s %s%s\n", words.Count(n, "worker"), join, address, token)
+		o.Missing = func(n int64, address string, within time.Duration) {
+			fmt.Fprintf(a.Err, "waiting for %s, at most %s: aiperf worker %s %s%s\n", words.Count(n, "worker"), words.Span(within),
+				join, address, token)
 		}
 	}
 	c, err := cluster.Open(a.issue, o)

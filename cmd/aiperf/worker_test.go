@@ -22,7 +22,7 @@ benchmark:
   tokenizer: {name: builtin}
   phases: [{name: profiling, type: poisson, rate: 200, requests: 60}]
 `)
-	called := regexp.MustCompile(`waiting for 2 workers: aiperf worker --join (?:nats|tls)://[^ ]+:([0-9]+) --token-file token`)
+	called := regexp.MustCompile(`waiting for 2 workers, at most 30m00s: aiperf worker --join (?:nats|tls)://[^ ]+:([0-9]+) --token-file token`)
 	for listen, scheme := range map[string]string{"127.0.0.1:0": "nats", "0.0.0.0:0": "tls"} {
 		out := filepath.Join(dir, scheme)
 		p := aiperf(t, dir, "run", "rate.yaml", "--artifact-dir", out, "--workers", "2", "--listen", listen, "--token-file", "token")

@@ -16,7 +16,11 @@ type seat struct {
 	heard  time.Time // when it was heard last
 	missed int       // words of the coordinator's own that came back since then
 	closed bool      // the server has no connection to it any more
+	left   bool      // it said that it goes
 }
+
+// signalled is why a worker goes by itself.
+const signalled = "it was told to end there, by Ctrl-C or a signal"
 
 // Coordinator and workers say twice a second that they are there, and more seldom where there
 // are many workers: a coordinator hears two hundred a second.
@@ -170,6 +174,8 @@ func (c *Coordinator) silent() error {
 	for k := range c.seats {
 		switch s := &c.seats[k]; {
 		case s.Orders == "":
+		case s.left:
+			return lost(k, signalled)
 		case s.closed && c.processes[k] == nil: // else the process says more when it has ended
 			return lost(k, "its connection was closed")
 		case s.missed > bound:

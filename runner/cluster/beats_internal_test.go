@@ -111,7 +111,7 @@ func TestAnEndIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newCoordinator(&Options{
-		Workers: 2, Version: "test", Missing: func(n int64, _ string) { asked <- n },
+		Workers: 2, Version: "test", Missing: func(n int64, _ string, _ time.Duration) { asked <- n },
 	}, b)
 	if err := c.listen(t.Context()); err != nil {
 		t.Fatal(err)

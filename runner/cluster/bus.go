@@ -12,13 +12,16 @@ package cluster
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	neturl "net/url"
 	"os"
 	"strconv"
+	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -74,6 +77,9 @@ func openBus(listen, token string) (*bus, error) {
 		if o.Host, o.Port, err = split(listen); err != nil {
 			return nil, err
 		}
+		if err := free(o.Host, o.Port); err != nil {
+			return nil, err
+		}
 		if o.Port == 0 {
 			o.Port = server.RANDOM_PORT
 		}
@@ -124,6 +130,38 @@ func openBus(listen, token string) (*bus, error) {
 // maxPayload is the largest message.
 const maxPayload = 8 << 20
 
+// free says why nothing can listen at an address. The server would try for long, and not say it.
+func free(host string, port int) error {
+	address := net.JoinHostPort(host, strconv.Itoa(port))
+	l, err := net.Listen("tcp", address)
+	if err == nil {
+		return l.Close()
+	}
+	hint := ""
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		hint = "take another port, or 0 for one that is free"
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		hint = fmt.Sprintf("it is not an address of this machine; 0.0.0.0:%d takes workers from everywhere", port)
+	case errors.Is(err, syscall.EACCES):
+		hint = "take a port above 1023"
+	}
+	return &diag.Error{Code: diag.Usage, Message: fmt.Sprintf("--listen: %s: %s", address, cause(err)), Hint: hint, Cause: err}
+}
+
+// cause is an error of the network without what was tried, which is said beside it.
+func cause(err error) string {
+	var call *os.SyscallError
+	if errors.As(err, &call) {
+		return call.Err.Error()
+	}
+	var at *net.OpError
+	if errors.As(err, &at) {
+		return at.Err.Error()
+	}
+	return err.Error()
+}
+
 // connect joins the server at url. lost is called when the connection has broken for good,
 // and when the server did not take what was published.
 func connect(url, token string, lost func()) (*nats.Conn, jetstream.JetStream, error) {
@@ -137,10 +175,46 @@ func connect(url, token string, lost func()) (*nats.Conn, jetstream.JetStream, e
 		options = append(options, nats.Secure(pinned))
 	}
 	conn, js, err := join(url, lost, options)
-	if err != nil {
-		err = fmt.Errorf("cannot reach the coordinator at %s: %w", url, err)
+	return conn, js, unreached(url, err)
+}
+
+// unreached is why there is no connection to a coordinator, and what to type instead.
+func unreached(url string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return conn, js, err
+	_, host, _ := strings.Cut(url, "://")
+	out := &diag.Error{Code: diag.Failed, Message: fmt.Sprintf("cannot reach the coordinator at %s: %v", url, err), Cause: err}
+	var strange *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, nats.ErrSecureConnWanted):
+		out.Message = fmt.Sprintf("what listens at %s does not speak TLS", host)
+		out.Hint = "a coordinator does where it listens for other machines: is that its address?"
+		if u, e := neturl.Parse(url); e == nil && private(u.Hostname()) {
+			out.Hint = "--join nats://" + host
+		}
+	case errors.Is(err, errStranger):
+		out.Hint = "copy the file that the coordinator names with --token-file"
+	case errors.As(err, &strange):
+		out.Message, out.Hint = fmt.Sprintf("what listens at %s speaks TLS", host), "--join tls://"+host
+	case errors.Is(err, nats.ErrAuthorization):
+		out.Message = "the coordinator at " + url + " does not take the token"
+		out.Hint = "copy the file that the coordinator names with --token-file"
+	case errors.Is(err, nats.ErrNoServers):
+		out.Message = fmt.Sprintf("cannot reach the coordinator at %s: %s", url, cause(whyNot(host, err)))
+		out.Hint = "--wait 600 waits ten minutes for it"
+	}
+	return out
+}
+
+// whyNot is why nothing answers at an address: NATS says only that nothing does.
+func whyNot(address string, otherwise error) error {
+	conn, err := net.DialTimeout("tcp", address, nats.DefaultTimeout)
+	if err != nil {
+		return err
+	}
+	_ = conn.Close() // it answers by now
+	return otherwise
 }
 
 // join joins a server, and is told of what connect is.

@@ -225,7 +225,7 @@ func (r *carrying) over(d *done) {
 		return
 	}
 	if d.Result.Cancelled == loadgen.Interrupted && r.early == nil && !r.stopped && r.issue.Err() == nil {
-		early := &lostError{d.K, r.n, "it was told to end"}
+		early := &lostError{d.K, r.n, signalled}
 		if r.lose(d.K, early.why) {
 			d.Result.Cancelled = "" // the others go on
 			r.dones = append(r.dones, d)

@@ -279,7 +279,7 @@ func TestStrangers(t *testing.T) {
 	for _, x := range []struct{ url, token, version, want string }{
 		{address, right, "other", "this worker is aiperf other, the coordinator test"},
 		{address, right, "test", "all workers have joined already: 1"},
-		{address, "wrong", "test", "cannot reach the coordinator at " + address},
+		{address, "wrong", "test", "the coordinator at " + address + " does not take the token"},
 		{"nats://127.0.0.1:1", right, "test", "cannot reach the coordinator at nats://127.0.0.1:1"},
 	} {
 		j := cluster.Joining{URL: x.url, Token: x.token, Version: x.version, K: -1}

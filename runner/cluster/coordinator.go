@@ -25,8 +25,9 @@ type Options struct {
 	Listen  string // host and port for workers of other machines; "" for those that Launch starts
 	NATS    string // address of a NATS server for these workers, in place of one of the coordinator's own
 	Token   string // that they have to know; "" for a new one, or for a NATS server that wants none
-	// Missing, where workers join by themselves, is told how many have not, and where they can.
-	Missing func(n int64, address string)
+	// Missing, where workers join by themselves, is told how many have not, where they can, and
+	// for how long they are waited for.
+	Missing func(n int64, address string, within time.Duration)
 	// Launch starts worker k, which joins at url with a token. What it returns is closed
 	// when the worker has ended, and then says why. nil: workers join by themselves.
 	Launch func(url, token string, k int64) (*Process, error)
@@ -129,7 +130,7 @@ func (c *Coordinator) fill(ctx context.Context) error {
 			return c.await(ctx, all, joining)
 		}
 		if missing > 0 {
-			c.o.Missing(missing, c.bus.address)
+			c.o.Missing(missing, c.bus.address, arriving)
 		}
 		err := c.await(ctx, all, arriving)
 		lost := (*lostError)(nil)
@@ -187,6 +188,7 @@ func (c *Coordinator) listen(ctx context.Context) error {
 		}
 		return block{Over: true}
 	})
+	_, leaves := hear(c.bus.conn, subjectLeave, c.left)
 	_, beats := c.bus.conn.Subscribe(subjectBeat, c.beat)
 	_, times := c.bus.conn.Subscribe(subjectClock, func(m *nats.Msg) {
 		if run := c.current(); run != nil {
@@ -214,7 +216,7 @@ func (c *Coordinator) listen(ctx context.Context) error {
 	})
 	pulse := c.say()
 	// a worker that asks at once is heard
-	return errors.Join(join, blocks, beats, times, phases, ends, pulse, c.bus.conn.FlushTimeout(starting))
+	return errors.Join(join, blocks, leaves, beats, times, phases, ends, pulse, c.bus.conn.FlushTimeout(starting))
 }
 
 // stream keeps records until they are taken.
@@ -265,6 +267,16 @@ func (c *Coordinator) join(h hello) welcome {
 		w.Dir = c.bus.dir
 	}
 	return w
+}
+
+// left notes that a worker goes by itself: it sends nothing any more.
+func (c *Coordinator) left(l leave) struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l.K >= 0 && l.K < int64(len(c.seats)) && c.seats[l.K].Orders == l.Orders {
+		c.seats[l.K].closed, c.seats[l.K].left = true, true
+	}
+	return struct{}{}
 }
 
 // current is the run under way, nil between two.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	neturl "net/url"
 	"strconv"
 	"strings"
@@ -67,8 +68,16 @@ func dial(url, token string, lost func(), more ...nats.Option) (*nats.Conn, jets
 	case errors.Is(err, nats.ErrAuthorization):
 		return nil, nil, diag.New("the NATS server at "+url+" does not take the token", "--token-file names a file with that of the server")
 	case err != nil:
+		why := err.Error()
+		if u, e := neturl.Parse(url); e == nil && errors.Is(err, nats.ErrNoServers) {
+			port := u.Port()
+			if port == "" {
+				port = strconv.Itoa(nats.DefaultPort)
+			}
+			why = cause(whyNot(net.JoinHostPort(u.Hostname(), port), err))
+		}
 		return nil, nil, &diag.Error{
-			Code: diag.Failed, Message: fmt.Sprintf("cannot reach the NATS server at %s: %v", url, err), Cause: err,
+			Code: diag.Failed, Message: fmt.Sprintf("cannot reach the NATS server at %s: %s", url, why), Cause: err,
 			Hint: "is it running there? without --nats the program brings its own",
 		}
 	}

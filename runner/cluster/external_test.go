@@ -50,7 +50,7 @@ func TestRefusedNATS(t *testing.T) {
 	refused := func(url, token, want string) {
 		t.Helper()
 		_, err := cluster.Open(t.Context(), cluster.Options{
-			Workers: 1, Version: "test", NATS: url, Token: token, Missing: func(int64, string) {},
+			Workers: 1, Version: "test", NATS: url, Token: token, Missing: func(int64, string, time.Duration) {},
 		})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.ContainsRune(err.Error(), '\n') ||
 			strings.Contains(err.Error(), natsToken) {
@@ -114,7 +114,7 @@ func external(t *testing.T, url string, n int) (*cluster.Coordinator, chan error
 	t.Helper()
 	over := make(chan error, n)
 	c, err := cluster.Open(t.Context(), cluster.Options{
-		Workers: n, Version: "test", NATS: url, Token: natsToken, Missing: func(missing int64, address string) {
+		Workers: n, Version: "test", NATS: url, Token: natsToken, Missing: func(missing int64, address string, _ time.Duration) {
 			if address != url {
 				t.Errorf("workers are told to join %s, not %s", address, url)
 			}

@@ -87,7 +87,7 @@ func TestWhatWorkersKeepIsFetched(t *testing.T) {
 			ctx, stop := context.WithCancel(context.Background())
 			token, workers := "0123456789abcdef", sync.WaitGroup{}
 			options := Options{Workers: 2, Version: "test", Listen: "127.0.0.1:0", Token: token}
-			options.Missing = func(n int64, address string) {
+			options.Missing = func(n int64, address string, _ time.Duration) {
 				for range n {
 					workers.Go(func() {
 						err := Join(ctx, ctx, Joining{URL: address, Token: token, Version: "test", K: -1, Wait: time.Hour})
@@ -120,7 +120,7 @@ func TestWhatWorkersKeepIsFetched(t *testing.T) {
 			first.mu.Unlock()
 			<-over
 			close(o.answer)
-			options.Listen, options.Missing = "127.0.0.1:"+port, func(int64, string) {}
+			options.Listen, options.Missing = "127.0.0.1:"+port, func(int64, string, time.Duration) {}
 			second, err := Open(ctx, options)
 			if err != nil {
 				t.Fatal(err)

@@ -24,6 +24,7 @@ const (
 	subjectBeat   = "aiperf.beat"   // beat
 	subjectDone   = "aiperf.done"   // done → empty
 	streamName    = "aiperf-records"
+	subjectLeave  = "aiperf.leave"      // leave → empty
 	subjectStop   = "aiperf.stop"       // stop, to all
 	subjectRecord = "aiperf.records.%d" // batch, kept until it is acknowledged
 )
@@ -79,6 +80,12 @@ type answer struct {
 type stop struct {
 	Run  int  `json:"run"`
 	Hard bool `json:"hard"`
+}
+
+// leave is a worker that goes by itself, as on a signal.
+type leave struct {
+	K      int64  `json:"k"`
+	Orders string `json:"orders"`
 }
 
 // atPhase is a worker at a phase of a run.

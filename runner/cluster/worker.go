@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -31,6 +32,9 @@ type Joining struct {
 	Version    string        // of this program
 	K          int64         // which worker it is; any that is missing below 0
 	Wait       time.Duration // for a coordinator that is not there yet
+	// Say is told what a signal has the worker do. nil: a worker that its coordinator has started
+	// ends with it, and hears of signals from there.
+	Say func(line string)
 
 	driver onerun.Driver // what sends; nil is this process, on the real network
 	was    string        // where it took orders before
@@ -38,8 +42,9 @@ type Joining struct {
 
 // Join is a worker until the coordinator lets it go, or is gone, or ctx ends. With Wait it
 // waits for one that is not there yet, or is gone. Where that has died the run under way goes on
-// to its end, and what it gave is kept for the one that takes its place. issue ends what goes on
-// without a coordinator, and nothing else: a run is ended by those who began it.
+// to its end, and what it gave is kept for the one that takes its place. A worker that somebody
+// started by hand ends its part with issue, says so to the coordinator and goes: ErrLeft. For one
+// that the coordinator started issue ends what goes on without a coordinator, and nothing else.
 func Join(issue, ctx context.Context, j Joining) error {
 	var keep *keeper
 	if j.Wait > 0 && !j.NATS { // whose server may go while the coordinator lives
@@ -72,6 +77,9 @@ func Join(issue, ctx context.Context, j Joining) error {
 	}
 }
 
+// ErrLeft is a worker that went on a signal, before its coordinator let it go.
+var ErrLeft = errors.New("the worker was told to end")
+
 // errGone is a coordinator that went without a word.
 var errGone = errors.New("the coordinator is gone")
 
@@ -93,7 +101,7 @@ func (j *Joining) join(issue, ctx context.Context, keep *keeper) error {
 	defer cancel()
 	w := &worker{
 		loader: onerun.NewLoader(), quit: cancel, inbox: nats.NewInbox(), driver: j.driver, keep: keep,
-		cut: make(chan struct{}), began: time.Now(),
+		cut: make(chan struct{}), began: time.Now(), goes: context.Background(),
 	}
 	reach := connect
 	if j.NATS {
@@ -138,6 +146,11 @@ func (j *Joining) join(issue, ctx context.Context, keep *keeper) error {
 	case w.me.Refused != "":
 		return diag.New(w.me.Refused, "")
 	}
+	if w.me.Dir == "" && j.Say != nil {
+		w.goes = issue
+		defer context.AfterFunc(issue, func() { w.end(false); j.Say(w.going()) })()
+		defer context.AfterFunc(outer, func() { j.Say(w.name() + " stops at once") })()
+	}
 	if w.dir, err = os.MkdirTemp(w.me.Dir, "worker-"); err != nil {
 		return err
 	}
@@ -176,6 +189,8 @@ type worker struct {
 	server string // which of NATS' it is
 	once   sync.Once
 	cut    chan struct{} // closed when the coordinator cannot be reached any more
+
+	goes context.Context // over when the worker is to go by itself
 
 	run  atomic.Int64 // the number of the run under way
 	open *onerun.Opened
@@ -236,7 +251,12 @@ func (w *worker) work(ctx context.Context, orders, stops chan *nats.Msg) error {
 		select {
 		case <-ctx.Done():
 			w.end(true)
+			if w.goes.Err() != nil {
+				return w.leave()
+			}
 			return nil
+		case <-w.goes.Done():
+			return w.leave()
 		case m := <-orders:
 			var o order
 			if err := json.Unmarshal(m.Data, &o); err != nil {
@@ -253,6 +273,27 @@ func (w *worker) work(ctx context.Context, orders, stops chan *nats.Msg) error {
 			w.obey(ctx, m, &o)
 		}
 	}
+}
+
+// leave tells the coordinator that this worker goes.
+func (w *worker) leave() error {
+	if !w.alone() { // else nobody hears it
+		_, _ = w.conn.Request(subjectLeave, packed(leave{w.me.K, w.inbox}), time.Second)
+	}
+	return ErrLeft
+}
+
+// name is what the worker is called.
+func (w *worker) name() string { return fmt.Sprintf("worker %d of %d", w.me.K+1, w.me.Of) }
+
+// going says what a signal has the worker do.
+func (w *worker) going() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stops[0] == nil {
+		return w.name() + " leaves, and tells the coordinator"
+	}
+	return w.name() + " sends nothing more, waits for its open requests and tells the coordinator; Ctrl-C again stops at once"
 }
 
 // obeyStop ends a run if it is the one that was told to end, also before it had begun here.
@@ -329,6 +370,9 @@ func (w *worker) drive(ctx context.Context, o *order) done {
 	w.stops, w.short = [2]func(){stopIssue, stopHard}, false
 	w.mu.Unlock()
 	w.obeyStop(run)
+	if w.goes.Err() != nil {
+		w.end(false)
+	}
 	defer func() {
 		w.mu.Lock()
 		w.stops, w.live = [2]func(){}, loadgen.Snapshot{}

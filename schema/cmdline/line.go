@@ -25,6 +25,8 @@ type Line struct {
 	Index       fields.Table
 	Look        func(path string) (Records, error) // nil: no file is looked into
 	Check       Checker
+	Workers     int64  // that share the load; below 2 one process sends it
+	Raised      string // why a search does not begin where it was asked to; "" where it does
 	*source.Remarks
 
 	records Records // of the file that a flag names
@@ -78,6 +80,7 @@ func (l *Line) Overlay() (bad diag.Errors) {
 	}
 	l.uncompare()
 	bad = l.combineFlags()
+	l.raiseSearch()
 	if profile {
 		l.profileDefaults()
 	}

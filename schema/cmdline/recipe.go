@@ -286,6 +286,7 @@ func (l *Line) recipeValues(sw *source.Node, path string, values []any) {
 	for _, v := range values {
 		a.Values = append(a.Values, source.LeafNode(v, at))
 	}
+	a.Values = l.raised(a.Path, a.Values)
 	l.Axes.Set(a)
 	if f := l.flag(a.Path); f != nil {
 		l.Warn(f.Origin.Where + " has no effect with " + at.Where + ", which sweeps it")
@@ -300,15 +301,16 @@ func paretoSweep(r recipe, l *Line, sw *source.Node) diag.Errors {
 	if err != nil {
 		return source.Mistake(pairs.Origin, "sweep.recipe.isl_osl_pairs", err.Error(), "such as 128/64,512/256")
 	}
-	levels := []any{int64(1), int64(4), int64(16), int64(64), int64(256)}
+	var levels []any
 	if a := l.Axes.On(fields.Canonical(concurrencyPath)); a != nil {
-		levels = nil
 		for _, v := range a.Values {
 			levels = append(levels, v.Plain())
 		}
 		l.Axes.Drop(a.Path)
 	} else if a := l.flag(fields.PhasePath + ".concurrency"); a != nil {
 		levels = []any{a.Value.Plain()}
+	} else {
+		levels = l.raisedLevels(1, 4, 16, 64, 256)
 	}
 	if len(shapes)*len(levels) < 2 {
 		return source.Mistake(pairs.Origin, "sweep.recipe", r.name+" needs more than one cell",

@@ -271,6 +271,9 @@ func (r *Report) plain() bool {
 
 // answer is what is said first: of a comparison what it found, else which cell is best.
 func (r *Report) answer() (out []string) {
+	if s := r.Plan.Experiment.Raised; s != "" {
+		defer func() { out = append(out, s) }()
+	}
 	if r.Search != nil {
 		return r.searchSentences()
 	}

@@ -146,6 +146,9 @@ func (r *Report) widen() (out []step) {
 			continue
 		}
 		low, high := r.Plan.Experiment.Search.Range[0], r.Plan.Experiment.Search.Range[1]
+		if lower && r.Plan.Experiment.Raised != "" {
+			continue // fewer workers would go on
+		}
 		if lower {
 			low, high = low/10, low
 			if sweep.AxisNamed(r.Plan.Searched().Name).Whole {

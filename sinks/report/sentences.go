@@ -21,6 +21,9 @@ func (r *Report) Sentences() (out []string) {
 	if r.Results == nil {
 		return nil
 	}
+	if s := r.Plan.Experiment.Raised; s != "" {
+		defer func() { out = append(out, s) }()
+	}
 	if r.Search != nil {
 		out = r.searchSentences()
 		if s := r.WantedSentence(); s != "" {
