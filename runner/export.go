@@ -285,8 +285,12 @@ func samplesOf(dir, run string, t0 time.Time, add func(telemetry.Sample)) error 
 func answersOf(dir, run string, t0 time.Time, add func(*sinks.Answer)) error {
 	return rowsOf(dir, "answers", run, t0, func(rows *sinks.TableRows, i int, at int64) {
 		text := func(name string) string { return rows.Texts[name][i] }
+		worker := int64(0)
+		if all := rows.Floats["worker"]; i < len(all) { // results of earlier versions have none
+			worker = int64(all[i])
+		}
 		add(&sinks.Answer{
-			At: at, SessionNum: int64(rows.Floats["session_num"][i]), SessionID: text("session_id"),
+			At: at, Worker: worker, SessionNum: int64(rows.Floats["session_num"][i]), SessionID: text("session_id"),
 			ConversationID: text("conversation_id"), RequestID: text("x_request_id"), Phase: text("phase"),
 			Item: text("item"), Task: text("task"), Grader: text("grader"), Status: text("status"),
 			Outcome: text("outcome"), Why: text("why"), FinishReason: text("finish_reason"),

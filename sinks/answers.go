@@ -5,7 +5,7 @@ package sinks
 type Answer struct {
 	At                            int64
 	SessionID                     string
-	SessionNum                    int64
+	SessionNum, Worker            int64
 	ConversationID, RequestID     string
 	Phase                         string
 	Item, Task, Grader            string
@@ -32,6 +32,8 @@ func answerColumns() []column[Answer] {
 		word("session_id", "the request's session_id in the table requests: questions have one request each",
 			func(a *a) *string { return &a.SessionID }).naming(),
 		ordinal("session_num", "number of the session in its run, from 0", Int64, func(a *a) *int64 { return &a.SessionNum }),
+		ordinal("worker", "which of the run's workers asked it, from 0; 0 where one process asks all", Int16,
+			func(a *a) *int64 { return &a.Worker }),
 		word("conversation_id", "the question as the data set names it",
 			func(a *a) *string { return &a.ConversationID }).naming(),
 		word("x_request_id", "as sent in the header X-Request-ID", func(a *a) *string { return &a.RequestID }).naming(),

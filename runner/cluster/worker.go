@@ -399,6 +399,7 @@ func (w *worker) drive(ctx context.Context, o *order) done {
 	}
 	defer w.open.Close()
 	ship := &shipper{w: w, run: run}
+	still := ship.every()
 	res, err := w.driver.Drive(issue, hard, w.open, &onerun.Session{
 		Dir: dir, Live: func(x loadgen.Snapshot) { w.mu.Lock(); w.live = x; w.mu.Unlock() },
 		Worker: &onerun.Worker{
@@ -413,6 +414,7 @@ func (w *worker) drive(ctx context.Context, o *order) done {
 			Blocks: func(p *schema.Phase) func() (mode.Block, bool) { return w.blocks(run, p) },
 		},
 	})
+	still()
 	err = errors.Join(err, ship.flush())
 	d.Batches, d.Records = ship.sent, ship.records
 	if err != nil {

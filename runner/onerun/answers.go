@@ -118,6 +118,7 @@ func (*answers) Blank() any { return &answered{} }
 func (a *answers) Keep(rec *record.Record, rendered any) {
 	if one, ok := rendered.(*answered); ok && one.Judged != nil {
 		row, j := &one.Row, one.Judged
+		row.Worker = rec.Worker // which only who takes the records of all knows
 		row.Outcome, row.Why = string(rec.Answer), rec.AnswerWhy
 		row.Passed, row.Unparsed, row.Confidence = j.Passed(), j.Unparsed, j.Confidence
 		row.Expected, row.Actual, row.Explanation = j.Expected, j.Actual, j.Explanation

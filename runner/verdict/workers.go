@@ -104,7 +104,8 @@ func workersLost(e *Evidence) []Reading {
 	}
 	return []Reading{{
 		Value: share, Fail: never, Detail: which,
-		So:  "; from then on less load was sent than was asked for, and what was under way there is not counted",
+		So: "; from then on less load was sent than was asked for, and what that worker had not told of yet is not counted:" +
+			" requests under way, and answers of its last moments",
 		Try: "on_worker_loss: abort sends such a run again, by as many workers as were asked for",
 	}}
 }

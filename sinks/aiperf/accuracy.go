@@ -9,9 +9,6 @@ import (
 	"aiperf.dev/aiperf/sinks"
 )
 
-// worker is the first one: the table of answers does not say which of several sent a question.
-const worker = "worker_0"
-
 // score is how many answers AIPerf's graders count as correct, of those that were given.
 type score struct {
 	name                     string // of the part of the benchmark; "" for all
@@ -93,7 +90,8 @@ func (w *Writer) answerLines(to *sinks.Artifact) (rows int64, err error) {
 	for i := range w.Info.scores.rows {
 		a := &w.Info.scores.rows[i]
 		o := object{}.with("session_num", a.SessionNum).with("conversation_id", a.ConversationID).
-			with("x_request_id", a.RequestID).with("worker_id", worker).with("benchmark_phase", phaseKind(false)).
+			with("x_request_id", a.RequestID).with("worker_id", fmt.Sprintf("worker_%d", a.Worker)).
+			with("benchmark_phase", phaseKind(false)).
 			with("timestamp_ns", t0+a.At).with("task", a.Task).with("grader_name", a.Grader).
 			with("passed", a.Passed).with("unparsed", a.Unparsed).with("confidence", number(a.Confidence)).
 			with("expected", a.Expected).with("actual", a.Actual).with("explanation", a.Explanation).
