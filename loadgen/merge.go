@@ -86,7 +86,10 @@ func mergeGauge(parts []PhaseResult) Gauge {
 		area += p.Gauge.Mean * float64(p.End-p.Start)
 		g.Max, g.Residence = g.Max+p.Gauge.Max, g.Residence+p.Gauge.Residence
 		g.HeldShare = min(g.HeldShare, p.Gauge.HeldShare) // NaN stays
-		filled, aim = filled+p.Gauge.HeldRatio*float64(p.Target), aim+float64(p.Target)
+		// one that sent each user one request held nothing between two
+		if held := p.Gauge.HeldRatio; !math.IsNaN(held) {
+			filled, aim = filled+held*float64(p.Target), aim+float64(p.Target)
+		}
 		if p.Gauge.SteadyStart == record.None || g.SteadyEnd == record.None {
 			g.SteadyStart, g.SteadyEnd = record.None, record.None
 			continue

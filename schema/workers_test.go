@@ -89,7 +89,8 @@ func TestSearchesBeginWithAUserForEachWorker(t *testing.T) {
 		if got := strings.Join(parts, " "); got != c.want || d.Envelope().Raised != c.raised {
 			t.Errorf("%s%s: %s, %q; want %s, %q", c.file, c.line, got, d.Envelope().Raised, c.want, c.raised)
 		}
-		if notes := strings.Join(d.Notes(), "\n"); !strings.Contains(notes, c.raised) || c.raised == "" && strings.Contains(notes, "workers") {
+		if notes := strings.Join(d.Notes(), "\n"); !strings.Contains(notes, c.raised) ||
+			c.raised == "" && strings.Contains(notes, "workers") {
 			t.Errorf("%s%s: notes %q", c.file, c.line, notes)
 		}
 	}

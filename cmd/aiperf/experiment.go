@@ -86,7 +86,8 @@ func (a *app) read(command, file string, p *argv.Line) (*schema.Document, error)
 func (a *app) open(command, file string, p *argv.Line) (*schema.Document, error) {
 	return schema.Load(schema.Source{
 		File: file, Select: a.selection(p), Assignments: p.Assigns, Command: command,
-		Workers: int64(a.sharing), Env: a.env, Tags: decide.Names(), RunTags: runTags(), Look: lookAt, Inline: format.DetectInline,
+		Workers: int64(a.sharing), Env: a.env, Tags: decide.Names(), RunTags: runTags(), Look: lookAt,
+		Inline: format.DetectInline,
 	})
 }
 

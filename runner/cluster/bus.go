@@ -121,7 +121,7 @@ func openBus(listen, token string) (*bus, error) {
 	}
 	b.address = addressOf(o.Host, at.Port)
 	b.url = scheme + "://" + net.JoinHostPort(host, strconv.Itoa(at.Port))
-	if b.conn, b.js, err = connect(b.url, b.token, nil); err != nil {
+	if b.conn, b.js, err = connect(b.url, b.token, nil, nats.Timeout(starting)); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
 	return b, nil
@@ -164,8 +164,8 @@ func cause(err error) string {
 
 // connect joins the server at url. lost is called when the connection has broken for good,
 // and when the server did not take what was published.
-func connect(url, token string, lost func()) (*nats.Conn, jetstream.JetStream, error) {
-	options := []nats.Option{nats.Token(token), nats.Name("aiperf"), nats.NoReconnect()}
+func connect(url, token string, lost func(), more ...nats.Option) (*nats.Conn, jetstream.JetStream, error) {
+	options := append([]nats.Option{nats.Token(token), nats.Name("aiperf"), nats.NoReconnect()}, more...)
 	// elsewhere the token goes to who knows it alone
 	if u, err := neturl.Parse(url); err != nil || !private(u.Hostname()) || u.Scheme == "tls" {
 		pinned, err := clientTLS(token)

@@ -114,7 +114,8 @@ func external(t *testing.T, url string, n int) (*cluster.Coordinator, chan error
 	t.Helper()
 	over := make(chan error, n)
 	c, err := cluster.Open(t.Context(), cluster.Options{
-		Workers: n, Version: "test", NATS: url, Token: natsToken, Missing: func(missing int64, address string, _ time.Duration) {
+		Workers: n, Version: "test", NATS: url, Token: natsToken,
+		Missing: func(missing int64, address string, _ time.Duration) {
 			if address != url {
 				t.Errorf("workers are told to join %s, not %s", address, url)
 			}

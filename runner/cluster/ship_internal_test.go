@@ -37,7 +37,8 @@ func TestTheLastRecordIsToldOfSoon(t *testing.T) {
 		t.Fatalf("nothing was handed on: %v", err)
 	}
 	var got batch
-	if err := decode(m.Data(), &got); err != nil || got.Run != 3 || len(got.Records) != 1 || got.Records[0].RequestID != 5 {
+	if err := decode(m.Data(), &got); err != nil || got.Run != 3 || len(got.Records) != 1 ||
+		got.Records[0].RequestID != 5 {
 		t.Errorf("%v: %+v", err, got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	neturl "net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -103,7 +104,12 @@ func (j *Joining) join(issue, ctx context.Context, keep *keeper) error {
 		loader: onerun.NewLoader(), quit: cancel, inbox: nats.NewInbox(), driver: j.driver, keep: keep,
 		cut: make(chan struct{}), began: time.Now(), goes: context.Background(),
 	}
-	reach := connect
+	reach := func(url, token string, lost func()) (*nats.Conn, jetstream.JetStream, error) {
+		if u, err := neturl.Parse(url); err == nil && private(u.Hostname()) { // it is there, and has little time
+			return connect(url, token, lost, nats.Timeout(starting))
+		}
+		return connect(url, token, lost)
+	}
 	if j.NATS {
 		reach = dialOnce
 	}

@@ -40,11 +40,12 @@ func workersAlike(p *PhaseEvidence) (Reading, bool) {
 	all := slices.Sorted(slices.Values(slices.Concat(p.byWorker...)))
 	middle := median(all)
 	chance := stats.NormalQuantile(1 - 0.0005/float64(len(p.byWorker)))
-	worst, off := 0, 0.0
+	worst, off, told := 0, 0.0, 0
 	for k, own := range p.byWorker {
 		if len(own) < leastOfWorker {
 			continue
 		}
+		told++
 		below, _ := slices.BinarySearch(own, middle)
 		n := float64(len(own))
 		if math.Abs(float64(below)-n/2) <= chance*math.Sqrt(n)/2 {
@@ -55,6 +56,14 @@ func workersAlike(p *PhaseEvidence) (Reading, bool) {
 		}
 	}
 	detail := fmt.Sprintf("%d workers have the same latency", len(p.byWorker))
+	switch {
+	case told == 0:
+		detail = fmt.Sprintf("too short to tell whether %d workers have the same latency: it takes %d answers of one",
+			len(p.byWorker), leastOfWorker)
+	case told < len(p.byWorker):
+		detail = fmt.Sprintf("%d of %d workers had the %d answers that it takes to tell, and none of them differs from all", told,
+			len(p.byWorker), leastOfWorker)
+	}
 	if off != 0 {
 		than := "more"
 		if off < 0 {

@@ -9,6 +9,33 @@ import (
 	"aiperf.dev/aiperf/internal/seed"
 )
 
+// Of workers with a few answers nothing is promised.
+func TestFewAnswersSayNothingOfWorkers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		answers []int // by worker
+		want    string
+	}{
+		{[]int{29, 29, 29}, "too short to tell whether 3 workers have the same latency: it takes 30 answers of one"},
+		{[]int{30, 4}, "1 of 2 workers had the 30 answers that it takes to tell, and none of them differs from all"},
+		{[]int{30, 30}, "2 workers have the same latency"},
+	} {
+		var p PhaseEvidence
+		for k, n := range c.answers {
+			for i := range n {
+				r := record.New()
+				r.Status, r.Worker, r.Sent, r.LastToken = record.OK, int64(k), 0, 50e6+int64(i)*1e5
+				r.FirstToken, r.End = r.LastToken/2, r.LastToken
+				p.addWorker(&r)
+			}
+		}
+		(&Evidence{Phases: []*PhaseEvidence{&p}}).sortSamples()
+		if got, ok := workersAlike(&p); !ok || got.Detail != c.want || got.Value != 0 {
+			t.Errorf("%v: %t, %+v; want %q", c.answers, ok, got, c.want)
+		}
+	}
+}
+
 // Workers that differ by chance alone are alike, and one that is slower by 15 % is named.
 func TestWorkersDifferByMoreThanChance(t *testing.T) {
 	t.Parallel()

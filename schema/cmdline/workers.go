@@ -69,7 +69,9 @@ func (l *Line) raised(path string, values []*source.Node) []*source.Node {
 		return values
 	}
 	l.Raised = why
-	kept := slices.DeleteFunc(slices.Clone(values), func(v *source.Node) bool { return !(source.NumberOf(v.Plain()) > from) })
+	kept := slices.DeleteFunc(slices.Clone(values), func(v *source.Node) bool {
+		return !(source.NumberOf(v.Plain()) > from)
+	})
 	return append([]*source.Node{source.LeafNode(int64(from), values[0].Origin)}, kept...)
 }
 
