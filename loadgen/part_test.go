@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/seed"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/dataset/datasettest"
 	"aiperf.dev/aiperf/loadgen/mode"
@@ -137,6 +138,48 @@ func TestWorkersSendOneSchedule(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// At a rate an arrival carries the next turn that is ready, or begins a conversation. Which of them it
+// is follows from the answers, and two runs of one process differ in it. When something is sent is the
+// schedule's alone, however many workers there are.
+func TestArrivalsStayWhereLaterTurnsFollowAnswers(t *testing.T) {
+	t.Parallel()
+	drawn := func(root int64) func(w *world) {
+		return func(w *world) {
+			w.latency = func(x *transport.Exchange) time.Duration {
+				r := x.User.(*request)
+				return time.Duration(20e6 * seed.Stream(root, fmt.Sprint(r.play.ID, r.turn)).ExpFloat64())
+			}
+		}
+	}
+	offsets := func(all []scheduled) (out []int64) {
+		for _, s := range all {
+			out = append(out, s.Intended)
+		}
+		return out
+	}
+	for _, bound := range []schema.Phase{{Requests: 200}, {Duration: schema.Seconds(0.5)}} {
+		one := func() Job {
+			p := bound
+			p.Type, p.Rate = "poisson", 300
+			j := job(t, p)
+			j.Set = talks(t)
+			return j
+		}
+		want, again := together(t, 1, one, drawn(1)), together(t, 1, one, drawn(2))
+		if len(want) < 100 || gocmp.Equal(want, again) {
+			t.Errorf("%d requests; their turns do not depend on the answers", len(want))
+		}
+		for n, got := range map[int64][]scheduled{
+			1: again, 2: together(t, 2, one, drawn(1)), 3: together(t, 3, one, drawn(1)),
+			4: together(t, 4, one, drawn(1)), 7: together(t, 7, one, drawn(1)),
+		} {
+			if diff := gocmp.Diff(offsets(want), offsets(got)); diff != "" {
+				t.Errorf("%d workers (-one +all):\n%.800s", n, diff)
+			}
+		}
 	}
 }
 
