@@ -222,7 +222,7 @@ func (p *PhaseReport) result() loadgen.PhaseResult {
 	r := loadgen.PhaseResult{
 		Name: p.Name, Warmup: p.Warmup, Start: p.Start, End: p.End, Answered: record.None, Issued: p.Issued, OK: p.OK,
 		Failed: p.Failed, CancelledCount: p.Cancelled, Cut: p.Cut, Unsent: p.Unsent, Skipped: p.Skipped, Stop: p.Stop,
-		Target: p.Target, Rate: p.Rate, Closed: !p.Open,
+		Target: p.Target, Rate: p.Rate, Closed: !p.Open, Stability: p.Stability,
 	}
 	r.Gauge = loadgen.Gauge{
 		Mean: math.NaN(), HeldShare: math.NaN(), HeldRatio: math.NaN(),
@@ -237,12 +237,12 @@ func (p *PhaseReport) result() loadgen.PhaseResult {
 	return r
 }
 
-// ofRecords are the checks that rest on records, the plan and how many requests a phase had:
+// ofRecords are the checks that rest on records, the plan, and what a phase counted:
 // what they find can be found again. All others also rest on what the client saw of its own
 // machine while it measured.
 var ofRecords = []string{
 	"dispatch_lateness", "turnaround", "client_errors", validity.Errors, "censored", "admission_wait",
-	validity.OSLHonoured, "streamed", "held_open", "resent", "dimensions", "flow_balance",
+	validity.OSLHonoured, "streamed", "held_open", "resent", "dimensions", "flow_balance", validity.Stable,
 }
 
 // rejudge holds the findings of a report against those that were made again.

@@ -54,6 +54,8 @@ func (res *Result) Report() *report.Report {
 		}
 		for _, p := range rep.Phases {
 			switch {
+			case p.Stability != nil && !p.Stability.Stable && len(r.Doubts) > 0 && r.Doubts[0].Check == validity.Stable:
+				// said first, with the figures that it touches
 			case p.Stability != nil && res.Plan.Several():
 				r.Notices = append(r.Notices, fmt.Sprintf("%s, trial %d: %s", o.Run.Cell.Short(), o.Run.Trial, p.Stability.Sentence()))
 			case p.Stability != nil:

@@ -194,6 +194,9 @@ const Backlog = "backlog"
 // OSLHonoured is the check that says that answers have another length than was asked for.
 const OSLHonoured = "osl_honoured"
 
+// Stable is the check that says that a load did not become stable.
+const Stable = "stable"
+
 // Errors is the check that says that requests failed.
 const Errors = "errors"
 

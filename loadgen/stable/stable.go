@@ -71,6 +71,16 @@ func (r *Report) Spread() (rate, latency float64) {
 	return (rate - 1) * 100, (latency - 1) * 100
 }
 
+// Answered is in how many of the last three windows something was answered.
+func (r *Report) Answered() (n int) {
+	for _, w := range r.Last() {
+		if w.Completed > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 func (r *Report) ratios() (rate, latency float64) {
 	last := r.Last()
 	if last == nil {
@@ -89,22 +99,30 @@ func (r *Report) ratios() (rate, latency float64) {
 	return over(func(w Window) float64 { return w.Rate }), over(func(w Window) float64 { return w.Latency })
 }
 
-// Sentence says how it went.
+// Sentence says how it went, and what that means for the figures.
 func (r *Report) Sentence() string {
+	if r.Stable {
+		return r.Found() + "; they are the steady window, which looks a little steadier than the server is, since the " +
+			"run ended when they agreed"
+	}
+	return r.Found() + "; so its rates and times are in doubt (check stable)"
+}
+
+// Found says how it went.
+func (r *Report) Found() string {
 	rate, latency := r.Spread()
 	n := words.Count(len(r.Windows), "window")
 	switch {
 	case r.Stable:
-		return fmt.Sprintf("stable after %s: throughput of the last three differs by %s, latency by %s; they are the "+
-			"steady window, which looks a little steadier than the server is, since the run ended when they agreed",
+		return fmt.Sprintf("stable after %s: throughput of the last three differs by %s, latency by %s",
 			n, percent(rate), percent(latency))
 	case len(r.Windows) < Agreeing:
 		return fmt.Sprintf("not stable: only %s ended, and three must agree", n)
 	case math.IsInf(rate, 1):
-		return fmt.Sprintf("not stable after %s: nothing was answered in one of the last three", n)
+		return fmt.Sprintf("not stable after %s: something was answered in only %d of the last three", n, r.Answered())
 	}
 	return fmt.Sprintf("not stable after %s: throughput of the last three differs by %s, latency by %s, and both "+
-		"may differ by %s", n, percent(rate), percent(latency), percent(r.Percentage))
+		"may differ by %g %%", n, percent(rate), percent(latency), r.Percentage)
 }
 
-func percent(v float64) string { return fmt.Sprintf("%.3g %%", v) }
+func percent(v float64) string { return words.Percent(v / 100) }

@@ -23,13 +23,13 @@ func TestThreeAgree(t *testing.T) {
 		said       string
 	}{
 		// 110/100 is 10 % apart, 100/91 is 9.9 %
-		{"agrees at once", 10, [][2]float64{{100, 10}, {110, 10.5}, {105, 10}}, 3, "throughput of the last three differs by 10 %, latency by 5 %;"},
-		{"just too far", 10, [][2]float64{{100, 10}, {111, 10}, {105, 10}}, 0, "not stable after 3 windows: throughput of the last three differs by 11 %, latency by 0 %"},
+		{"agrees at once", 10, [][2]float64{{100, 10}, {110, 10.5}, {105, 10}}, 3, "throughput of the last three differs by 10.0 %, latency by 5.00 %;"},
+		{"just too far", 10, [][2]float64{{100, 10}, {111, 10}, {105, 10}}, 0, "not stable after 3 windows: throughput of the last three differs by 11.0 %, latency by 0 %"},
 		{"warms up", 5, [][2]float64{{50, 40}, {80, 20}, {100, 10}, {101, 10}, {102, 10.2}}, 5, "stable after 5 windows"},
-		{"latency alone moves", 10, [][2]float64{{100, 10}, {100, 12}, {100, 10}, {100, 12}}, 0, "latency by 20 %, and both may differ by 10 %"},
+		{"latency alone moves", 10, [][2]float64{{100, 10}, {100, 12}, {100, 10}, {100, 12}}, 0, "latency by 20.0 %, and both may differ by 10 %"},
 		{"GenAI-Perf's default takes any three", 999, [][2]float64{{10, 100}, {100, 10}, {50, 20}}, 3, "stable after 3 windows"},
-		{"999 % is eleven times less one", 999, [][2]float64{{10, 10}, {110, 10}, {50, 10}}, 0, "differs by 1e+03 %"},
-		{"an empty window", 999, [][2]float64{{10, 10}, {0, 0}, {10, 10}}, 0, "nothing was answered in one of the last three"},
+		{"999 % is eleven times less one", 999, [][2]float64{{10, 10}, {110, 10}, {50, 10}}, 0, "differs by 1,000 %"},
+		{"an empty window", 999, [][2]float64{{10, 10}, {0, 0}, {10, 10}}, 0, "something was answered in only 2 of the last three"},
 		{"too few", 10, [][2]float64{{100, 10}, {100, 10}}, 0, "only 2 windows ended, and three must agree"},
 	} {
 		r := stable.New(&schema.Stability{Percentage: c.percentage})

@@ -19,6 +19,7 @@ const (
 	severalRuns Of = " without several runs"
 	trials      Of = " without several trials (multi_run.num_runs)"
 	sentinels   Of = " without multi_run.sentinel"
+	untilStable Of = " without a load that ends when it is stable (stability)"
 )
 
 // Idle is why limits of a check have no effect on a cell of experiment e with this
@@ -54,6 +55,8 @@ func (o Of) given(e schema.Experiment, body *schema.Benchmark, cells int) bool {
 		return loop(true)
 	case openLoops:
 		return loop(false)
+	case untilStable:
+		return slices.ContainsFunc(body.Phases, func(p schema.Phase) bool { return p.Kind != "warmup" && p.Stability != nil })
 	case streams:
 		return body.Endpoint.Streaming
 	case severalRuns:

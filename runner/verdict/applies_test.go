@@ -36,7 +36,7 @@ func TestIdleLimits(t *testing.T) {
 	warmed := &schema.Benchmark{Phases: []schema.Phase{phase("warmup", "concurrency"), phase("profiling", "poisson")}}
 	for id, want := range map[string]Of{
 		"turnaround": closedLoops, "backlog": anyRun, "streamed": streams, "drift": trials, "stamps": severalRuns,
-		"sentinel": sentinels, "settling": nothing, "errors": anyRun, "no such check": anyRun,
+		"sentinel": sentinels, "stable": untilStable, "settling": nothing, "errors": anyRun, "no such check": anyRun,
 	} {
 		if got := Idle(id, schema.Experiment{}, warmed, 1); got != want {
 			t.Errorf("%s: %q, want %q", id, got, want)
@@ -44,7 +44,8 @@ func TestIdleLimits(t *testing.T) {
 	}
 	many := schema.Experiment{MultiRun: schema.MultiRun{NumRuns: 3, Sentinel: true}}
 	warmed.Endpoint.Streaming = true
-	for _, id := range []string{"drift", "stamps", "sentinel", "streamed"} {
+	warmed.Phases[1].Stability = &schema.Stability{}
+	for _, id := range []string{"drift", "stable", "stamps", "sentinel", "streamed"} {
 		if got := Idle(id, many, warmed, 1); got != anyRun {
 			t.Errorf("%s: %q where it judges", id, got)
 		}

@@ -17,6 +17,7 @@ import (
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/loadgen/stable"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -196,6 +197,10 @@ func TestEachCheckFlips(t *testing.T) {
 		{"cache_hits", []func(*world){every(func(i int, r *record.Record) { r.Cached = 6 }), evidence(func(e *Evidence) { e.Reuse = Reuse{Rate: 0.5, Entries: 1e6} })}, Degraded, nil},
 		{"streamed", []func(*world){every(func(i int, r *record.Record) { r.Streamed = i > 0 })}, Degraded, nil},
 		{"held_open", []func(*world){every(func(i int, r *record.Record) { r.LastToken -= (r.LastToken - r.FirstToken) / 2 })}, Degraded, nil},
+		{"stable", []func(*world){windowed(10, [2]float64{100, 10}, [2]float64{130, 10}, [2]float64{110, 10})}, Degraded, nil},
+		{"stable", []func(*world){windowed(10, [2]float64{100, 10}, [2]float64{100, 13}, [2]float64{100, 10})}, Degraded, nil},
+		{"stable", []func(*world){windowed(10, [2]float64{100, 10}, [2]float64{100, 10})}, Degraded, nil},
+		{"stable", []func(*world){windowed(999, [2]float64{100, 10}, [2]float64{0, 0}, [2]float64{100, 10})}, Degraded, nil},
 		{"resent", []func(*world){every(func(i int, r *record.Record) { r.ResentRead = i%50 == 0 })}, Degraded, nil},
 		{"identity", []func(*world){every(func(i int, r *record.Record) { r.ServedModel = []string{"a", "b"}[i/100] })}, Degraded, nil},
 		{"dimensions", []func(*world){every(func(i int, r *record.Record) { r.Dimensions = 768 - 256*int64(i%5/4) })}, Degraded, nil},
@@ -293,6 +298,18 @@ func saysItsValue(f Finding) bool {
 	}
 	return strings.Contains(f.Detail, "is only known to be") ||
 		slices.ContainsFunc(said, func(n string) bool { return strings.Contains(f.Detail, n) })
+}
+
+// windowed makes it a load that was to go on until it is stable within a percentage, and saw
+// windows of a second of so many requests that took so many ms.
+func windowed(percentage float64, seen ...[2]float64) func(*world) {
+	return func(w *world) {
+		s := stable.New(&schema.Stability{Percentage: percentage})
+		for i, one := range seen {
+			s.Add(stable.NewWindow(int64(i)*second, int64(i+1)*second, int64(one[0]), one[0]*one[1]))
+		}
+		w.result.Phases[0].Stability = s
+	}
 }
 
 // open makes the same requests an open loop of 20/s.

@@ -70,6 +70,14 @@ var workloads = []Check{
 		Read:  perPhase(backlog),
 	},
 	{
+		ID: validity.Stable, Try: stableTry,
+		Limits: "DEGRADED above 0.1, or what stability.percentage says, and below 3 windows with answers",
+		Kind:   Workload, Unit: "ratio", Of: untilStable, Touches: slices.Concat(rates, firstToken, wholeAnswer, perToken),
+		Reads: "throughput and mean latency of the windows of the load",
+		Doc:   "a load that ends when it is stable (stability): by how much the last three windows differ, in throughput or in mean latency, whichever is more",
+		Read:  perPhase(stability),
+	},
+	{
 		ID: "tokens", Limits: "DEGRADED above 0",
 		Try:  "name the model's tokenizer (--tokenizer), or --tokenizer builtin to accept it",
 		Kind: Workload, Unit: "level", Touches: tokenCounts, Reads: "the tokenizer, and whether the server counts",
