@@ -33,6 +33,10 @@ var computed = map[string]func(t *testing.T, args json.RawMessage) []float64{
 		a := floats(t, args)
 		return pair(stats.ClopperPearson(a[0], a[1], a[2]))
 	},
+	"fisher": func(t *testing.T, args json.RawMessage) []float64 {
+		a := floats(t, args)
+		return []float64{stats.FisherExact(int64(a[0]), int64(a[1]), int64(a[2]), int64(a[3]))}
+	},
 	"share": func(t *testing.T, args json.RawMessage) []float64 {
 		hits, of := two(t, args)
 		var trials []stats.Tally

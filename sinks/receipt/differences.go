@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -52,10 +54,10 @@ func Differences(a, b *Receipt) (out []Difference) {
 		y, knownY := b.values[f.Name]
 		d := Difference{Name: f.Name, A: unknown, B: unknown}
 		if knownX {
-			d.A = x.String()
+			d.A = f.said(a, x)
 		}
 		if knownY {
-			d.B = y.String()
+			d.B = f.said(b, y)
 		}
 		switch {
 		case !knownX || !knownY:
@@ -79,6 +81,12 @@ func Differences(a, b *Receipt) (out []Difference) {
 // classOf is what a difference of two numbers is; Told for none that counts.
 func (f Field) classOf(a, b *Receipt, x, y float64) Class {
 	if x == y {
+		return Told
+	}
+	if f.hits != "" {
+		if chanceOf(f.tally(a), f.tally(b)) < rare {
+			return f.Class
+		}
 		return Told
 	}
 	if f.material == 0 {
@@ -105,6 +113,31 @@ func (f Field) classOf(a, b *Receipt, x, y float64) Class {
 		return f.Class
 	}
 	return Told
+}
+
+// rare is the chance below which two shares are not taken for one.
+const rare = 0.01
+
+// tally is how many of how many a share counts, in r; of several runs on average.
+func (f Field) tally(r *Receipt) [2]float64 { return [2]float64{r.Float(f.hits), r.Float(f.n)} }
+
+// chanceOf is how likely two tallies differ so much by chance; 1 where one is not known.
+func chanceOf(a, b [2]float64) float64 {
+	for _, v := range []float64{a[0], a[1], b[0], b[1]} {
+		if !(v >= 0) {
+			return 1
+		}
+	}
+	whole := func(v float64) int64 { return int64(math.Round(v)) }
+	return stats.FisherExact(whole(a[0]), whole(a[1]), whole(b[0]), whole(b[1]))
+}
+
+// said is a value as differences show it: a share that counts as "3 of 200".
+func (f Field) said(r *Receipt, v value) string {
+	if t := f.tally(r); f.hits != "" && t[0] >= 0 && t[1] > 0 {
+		return fmt.Sprintf("%s of %s", words.Grouped(t[0]), words.Grouped(t[1]))
+	}
+	return v.String()
 }
 
 // error is the standard error of a field of r that is v; 0 where nothing says how it varies.

@@ -58,6 +58,7 @@ type Field struct {
 	absolute        bool
 	sd, n           string // fields with the standard deviation behind a mean, and how many it is of
 	of              string // field with the mean that this is the standard deviation of
+	hits            string // field with what a share counts, of n: differences that chance explains are none
 }
 
 func text(name string, class Class, doc string, moves ...Move) Field {
@@ -148,7 +149,7 @@ var catalogue = []Field{
 	number("requests.cut", "requests", Told, "of them were cut off by the end of their phase"),
 	number("requests.unsent", "requests", Told, "requests that were due and never sent"),
 	number("requests.failed_share", "ratio", Material, "failed requests, as a share of those sent; latencies are of those that ended well",
-		failsMore...).share(0.01, 0, "requests.attempted"),
+		failsMore...).counts("requests.failed", "requests.attempted"),
 	number("requests.cut_share", "ratio", Material, "requests cut off by the end of their phase, as a share of those sent: the long ones",
 		Move{latency, -1}, Move{reqRate, -1}).share(0.02, 0, "requests.attempted"),
 	text("requests.failures", Noted, "failed requests by kind"),
@@ -257,9 +258,19 @@ func fieldNamed(name string, kind Kind) *Field {
 
 func joined(texts []string) string { return strings.Join(texts, ", ") }
 
+// counts makes it a share of hits among n, which Fisher's exact test compares.
+func (f Field) counts(hits, n string) Field {
+	f.hits, f.n = hits, n
+	return f
+}
+
 // Limits are the classes of the field's differences in words: "material from 3 %, fatal from 10 %".
 func (f Field) Limits() string {
-	if f.material == 0 {
+	switch {
+	case f.hits != "":
+		return fmt.Sprintf("%s where chance alone differs so much in less than %g %% of pairs (Fisher's exact test)", f.Class,
+			100*rare)
+	case f.material == 0:
 		return f.Class.String()
 	}
 	unit := " %"

@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -111,50 +108,6 @@ func (r *Receipt) MarshalJSON() ([]byte, error) {
 	}
 	b, err := plain(doc, "") // maps in the order of their keys
 	return bytes.TrimSpace(b), err
-}
-
-// UnmarshalJSON reads a receipt. Fields that this program does not know, those of a newer
-// one, are left out; what has the wrong type is refused.
-func (r *Receipt) UnmarshalJSON(b []byte) error {
-	var doc map[string]json.RawMessage
-	if err := json.Unmarshal(b, &doc); err != nil {
-		return err
-	}
-	*r = *New()
-	for name, raw := range doc {
-		if name == askedKey {
-			var asked map[string]string
-			if string(raw) != strconv.Quote(unknown) {
-				if err := json.Unmarshal(raw, &asked); err != nil {
-					return fmt.Errorf("%s: %w", name, err)
-				}
-			}
-			for _, k := range slices.Sorted(maps.Keys(asked)) {
-				r.Asked = append(r.Asked, Fact{k, asked[k]})
-			}
-			continue
-		}
-		f, known := byName[name]
-		if !known || string(raw) == strconv.Quote(unknown) {
-			continue
-		}
-		var err error
-		if f.Kind == Numeric {
-			var v float64
-			if err = json.Unmarshal(raw, &v); err == nil {
-				r.Number(name, v)
-			}
-		} else {
-			var v string
-			if err = json.Unmarshal(raw, &v); err == nil {
-				r.Text(name, v)
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
 }
 
 // Hash is the SHA-256 of the canonical form.

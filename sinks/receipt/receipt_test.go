@@ -277,3 +277,46 @@ func FuzzReceipt(f *testing.F) {
 		}
 	})
 }
+
+// Failures of two sides are told apart by Fisher's exact test, and said as counts: by hand, of
+// 200 each 8 against none have a chance of 0.7 %, 7 of 1.5 %.
+func TestFailedSharesByFishersTest(t *testing.T) {
+	t.Parallel()
+	failed := func(k, n float64) *receipt.Receipt {
+		r := full()
+		r.Number("requests.attempted", n)
+		r.Number("requests.failed", k)
+		r.Number("requests.failed_share", k/n)
+		return r
+	}
+	for _, c := range []struct {
+		a, b     *receipt.Receipt
+		material bool
+		said     [2]string
+	}{
+		{failed(0, 200), failed(8, 200), true, [2]string{"0 of 200", "8 of 200"}},
+		{failed(0, 200), failed(7, 200), false, [2]string{}},
+		{failed(100, 5000), failed(150, 5000), true, [2]string{"100 of 5,000", "150 of 5,000"}}, // one point apart
+		{failed(2, 10000), failed(40, 20000), true, [2]string{"2 of 10,000", "40 of 20,000"}},   // less than one
+		{failed(0, 10), failed(4, 10), false, [2]string{}},                                      // 40 points, of few
+		{failed(5, 100), failed(10, 200), false, [2]string{}},
+	} {
+		d := find(t, receipt.Differences(c.a, c.b), "requests.failed_share")
+		if (d != nil) != c.material {
+			t.Errorf("%v against %v: %+v, want material %t", c.a.Float("requests.failed"), c.b.Float("requests.failed"), d,
+				c.material)
+			continue
+		}
+		if d != nil && (d.Class != receipt.Material || d.A != c.said[0] || d.B != c.said[1]) {
+			t.Errorf("said as %+v, want %v", d, c.said)
+		}
+		if d != nil && len(d.Moves) == 0 {
+			t.Errorf("what it moves is not said: %+v", d)
+		}
+	}
+	a, b := failed(0, 200), failed(50, 200)
+	a.Number("requests.failed", math.NaN())
+	if d := find(t, receipt.Differences(a, b), "requests.failed_share"); d != nil {
+		t.Errorf("a count that is not known is compared: %+v", d)
+	}
+}
