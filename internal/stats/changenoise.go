@@ -12,12 +12,13 @@ type stretch struct {
 	values []float64 // sorted
 	steps  []float64 // between neighbours, without signs, sorted
 	errors float64   // sum of the squared standard errors
+	room   []float64 // of the level that was asked for last, which the next one overwrites
 }
 
 // upTo makes it that from one result to before another.
 func (s *stretch) upTo(points []Point, from, to int) {
 	if s.from != from || len(s.points) > to-from {
-		*s = stretch{from: from}
+		*s = stretch{from: from, values: s.values[:0], steps: s.steps[:0], room: s.room}
 	}
 	for i := from + len(s.points); i < to; i++ {
 		insert(&s.values, points[i].Value)
@@ -44,11 +45,16 @@ type level struct {
 }
 
 // level weighs results by what is known of their precision: they scatter around their level
-// by more than their own errors say, and the rest of the scatter is common to all.
+// by more than their own errors say, and the rest of the scatter is common to all. It is good
+// until the next one of the stretch.
 func (s *stretch) level() *level {
 	n := len(s.points)
-	room := make([]float64, 4*n+2)
+	if need := 4*n + 2; cap(s.room) < need {
+		s.room = make([]float64, 2*need)
+	}
+	room := s.room[:4*n+2]
 	l := &level{y: room[:n], w: room[n : 2*n], sum: room[2*n : 3*n+1], weight: room[3*n+1:]}
+	l.sum[0], l.weight[0] = 0, 0
 	var centre float64
 	centre, l.spread = s.robust()
 	all := l.spread * l.spread

@@ -352,7 +352,7 @@ func (l *level) chance(s search, sign, alpha float64) (p float64, lag int) {
 	}
 	n := len(l.y)
 	total, weight := l.sum[n], l.weight[n]
-	told, lag := evidence(l.y, l.w, total, weight, l.spread*l.louder, sign, s)
+	told, lag := evidence(l.y, l.w, total, weight, l.spread*l.louder, sign, s, 0)
 	if told <= s.least {
 		return 1, lag
 	}
@@ -364,7 +364,7 @@ func (l *level) chance(s search, sign, alpha float64) (p float64, lag int) {
 			j := r.IntN(i + 1)
 			y[i], y[j], w[i], w[j] = y[j], y[i], w[j], w[i]
 		}
-		if t, _ := evidence(y, w, total, weight, l.spread, sign, s); t >= told*(1-1e-9) {
+		if t, _ := evidence(y, w, total, weight, l.spread, sign, s, told*(1-1e-9)); t >= told*(1-1e-9) {
 			if as++; float64(as) > most {
 				return 1, lag
 			}
@@ -379,10 +379,13 @@ func (l *level) chance(s search, sign, alpha float64) (p float64, lag int) {
 }
 
 // evidence is how much more likely the results are with a change behind one of the newest
-// than without any, for errors that are normal; and behind which one.
-func evidence(y, w []float64, total, weight, spread, sign float64, s search) (told float64, lag int) {
+// than without any, for errors that are normal; and behind which one. What is surely less than
+// atLeast may be told as 0: most orders of the results are, and their exponentials cost most.
+func evidence(y, w []float64, total, weight, spread, sign float64, s search, atLeast float64) (told float64, lag int) {
 	n := len(y)
 	after, of, next, best := 0.0, 0.0, 1, math.Inf(-1)
+	var each [recent + 1]float64 // of the sized search, by lag: logarithms
+	priors := 0.0
 	for _, k := range s.lags {
 		for ; next <= k; next++ {
 			after, of = after+w[n-next]*y[n-next], of+w[n-next]
@@ -393,7 +396,7 @@ func evidence(y, w []float64, total, weight, spread, sign float64, s search) (to
 		switch {
 		case s.sized:
 			l = worth * (d*sought - sought*sought/2)
-			told += prior(k) * math.Exp(min(l, 600))
+			each[k], priors = l, priors+prior(k)
 		case d > 0:
 			l = worth * d * d / 2
 			told = max(told, l)
@@ -401,6 +404,12 @@ func evidence(y, w []float64, total, weight, spread, sign float64, s search) (to
 		if l > best {
 			best, lag = l, k
 		}
+	}
+	if !s.sized || atLeast > 0 && best < math.Log(atLeast/priors)-1e-6 {
+		return told, lag
+	}
+	for _, k := range s.lags {
+		told += prior(k) * math.Exp(min(each[k], 600))
 	}
 	return told, lag
 }

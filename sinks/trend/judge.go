@@ -2,12 +2,13 @@ package trend
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"aiperf.dev/aiperf/internal/stats"
@@ -29,7 +30,8 @@ type Result struct {
 // cell is one workload of a result.
 type cell struct {
 	label   string
-	receipt string
+	text    string // of the receipt
+	receipt *receipt.Receipt
 	figures []sinks.HistoryRow
 }
 
@@ -41,7 +43,7 @@ func newResult(rows []sinks.HistoryRow) *Result {
 	}
 	for i := range rows {
 		if n := len(r.cells); n == 0 || r.cells[n-1].label != rows[i].Cell {
-			r.cells = append(r.cells, cell{label: rows[i].Cell, receipt: rows[i].Receipt})
+			r.cells = append(r.cells, cell{label: rows[i].Cell, text: rows[i].Receipt})
 		}
 		c := &r.cells[len(r.cells)-1]
 		c.figures = append(c.figures, rows[i])
@@ -162,26 +164,28 @@ func Judge(rs []*Result, t Terms) *Trend {
 	t.By = cmp.Or(t.By, ByCommit)
 	t.New, t.Alarms = cmp.Or(t.New, DefaultNew), cmp.Or(t.Alarms, 1)
 	out := &Trend{Terms: t, Results: rs}
+	each(rs, (*Result).parse)
 	out.sort()
 	cells := map[decide.Key]int{}
 	for _, s := range out.Series {
 		cells[s.Key]++
 	}
-	next := make(chan *Series)
+	each(out.Series, func(s *Series) { s.find(t, cells[s.Key]) })
+	return out
+}
+
+// each does something with every item, with as many at once as there are processors.
+func each[T any](items []T, do func(T)) {
+	var next atomic.Int64
 	var all sync.WaitGroup
-	for range 8 {
+	for range min(runtime.GOMAXPROCS(0), len(items)) {
 		all.Go(func() {
-			for s := range next {
-				s.find(t, cells[s.Key])
+			for i := next.Add(1) - 1; i < int64(len(items)); i = next.Add(1) - 1 {
+				do(items[i])
 			}
 		})
 	}
-	for _, s := range out.Series {
-		next <- s
-	}
-	close(next)
 	all.Wait()
-	return out
 }
 
 // group is a workload: results that can be compared in one cell.
@@ -199,7 +203,7 @@ func (t *Trend) sort() {
 	for _, r := range t.Results {
 		for i := range r.cells {
 			c := &r.cells[i]
-			mine := parsed(c.receipt)
+			mine := c.receipt
 			g := t.place(r, c.label, mine, groups, newest[c.label])
 			if g == nil {
 				g = &group{cell: c.label}
@@ -225,12 +229,15 @@ func (t *Trend) sort() {
 	})
 }
 
-func parsed(text string) *receipt.Receipt {
-	r := receipt.New()
-	if json.Unmarshal([]byte(text), r) != nil {
-		return receipt.New() // of a form that this program does not know: nothing is known
+// parse reads the receipts of a result.
+func (r *Result) parse() {
+	for i := range r.cells {
+		c := &r.cells[i]
+		var err error
+		if c.receipt, err = receipt.FromText(c.text); err != nil {
+			c.receipt = receipt.New() // of a form that this program does not know: nothing is known
+		}
 	}
-	return r
 }
 
 // place finds the group that a cell of a result belongs to: the newest one whose workload it

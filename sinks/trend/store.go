@@ -15,10 +15,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"aiperf.dev/aiperf/internal/atomicfile"
@@ -160,21 +158,11 @@ func (s *Store) Read() (rs []*Result, left []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	rows, errs := make([][]sinks.HistoryRow, len(files)), make([]error, len(files))
-	var all sync.WaitGroup
-	next := make(chan int)
-	for range min(runtime.GOMAXPROCS(0), len(files)) {
-		all.Go(func() {
-			for i := range next {
-				rows[i], errs[i] = sinks.ReadHistory(files[i])
-			}
-		})
+	rows, errs, numbers := make([][]sinks.HistoryRow, len(files)), make([]error, len(files)), make([]int, len(files))
+	for i := range numbers {
+		numbers[i] = i
 	}
-	for i := range files {
-		next <- i
-	}
-	close(next)
-	all.Wait()
+	each(numbers, func(i int) { rows[i], errs[i] = sinks.ReadHistory(files[i]) })
 	for i, err := range errs {
 		switch {
 		case errors.Is(err, sinks.ErrDamaged):
