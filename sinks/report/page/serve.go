@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"time"
 
+	"aiperf.dev/aiperf/internal/audit"
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/resultdir"
@@ -175,13 +176,17 @@ func compare(d *chart.Data) {
 		d.Compared = []string{"Not compared: " + words.Clip(err.Error(), textLimit)}
 		return
 	}
+	var clients []string
+	if of, _, err := audit.Between(nil, a, b); err == nil { // those that the results carry
+		clients = audit.Judge(c, of)
+	}
 	names := chart.Names(d.Dirs)
 	c.Baseline, c.Candidate = names[0], names[1]
 	of := report.Beside(c, unlike)
 	if d.Compared = []string{of.Headline()}; of.Changes() != "" {
 		d.Compared = append(d.Compared, of.Changes())
 	}
-	d.Compared = append(d.Compared, of.Moved()...)
+	d.Compared = append(append(d.Compared, of.Moved()...), clients...)
 	drawn(d, of)
 }
 
@@ -236,6 +241,9 @@ func Load(dirs []string) (*chart.Data, error) {
 	if errors.Is(err, sinks.ErrDamaged) {
 		return nil, diag.New(words.Clip(err.Error(), 300),
 			"aiperf validate DIR names every file that is not as the manifest says; copy the directory anew, or measure again")
+	}
+	if said := (*diag.Error)(nil); errors.As(err, &said) && said.Hint != "" {
+		return nil, err
 	}
 	if err != nil {
 		hint := "name a result directory that aiperf or AIPerf finished; aiperf run … --resume finishes one that was interrupted"
