@@ -150,6 +150,7 @@ to do about it, and what it found in each cell.
   aiperf checks results/quickstart-20261121T093000Z
   aiperf checks --list        what is checked, and what it means
   aiperf checks DIR --rules sla-p99            hold it against rules of others
+  aiperf checks vllm.json --rules sla-p99      the same of another client's result
   aiperf checks --rules list                   the sets that are built in`,
 	flags: []argv.Switch{
 		{Name: "list", Doc: "list all checks with their meaning"},
@@ -171,11 +172,15 @@ to do about it, and what it found in each cell.
 		if err != nil {
 			return err
 		}
+		rules := p.Values["rules"]
+		if r, err := results.Find(dir); err == nil && r.Runs != nil && len(rules) > 0 { // of another program
+			return a.checkRules(dir, rules)
+		}
 		if dir = a.resultsIn(dir); !holdsResults(dir) {
 			return noResults(dir)
 		}
-		if words := p.Values["rules"]; len(words) > 0 {
-			return a.checkRules(dir, words)
+		if len(rules) > 0 {
+			return a.checkRules(dir, rules)
 		}
 		reports, err := runner.Reports(dir)
 		if err != nil {

@@ -32,7 +32,8 @@ func Loads() []string {
 // Cell is what is known of one cell of a plan.
 type Cell struct {
 	Label   string
-	Load    string                        // of its profiling phase; "several" of several that differ
+	By      string                        // another program that measured it, "" for this one: what it does not say is not known
+	Load    string                        // of its profiling phase; "several" of several that differ; "" is not known
 	Setting func(path string) (any, bool) // in the benchmark
 	Lacks   func(tag string) (what, hint string)
 	Limits  map[string]float64 // of single requests, as the experiment states them
@@ -161,7 +162,7 @@ func (s *Set) judge(r *Rule, cells []Cell) Outcome {
 		if rank := f.state.rank(); rank > worst {
 			worst = rank
 			o.State, o.Found, o.Unit = f.state, f.text, f.unit
-			if o.Try = f.try; f.state == Met {
+			if o.Try = f.try; f.state == Met || cells[i].By != "" { // what to type is for this program
 				o.Try = ""
 			}
 			o.Value, o.Limit = metrics.OrNil(f.value), metrics.OrNil(f.limit)
@@ -256,7 +257,7 @@ func (r *Rule) duration(c *Cell, run *Run) found {
 		if c.Planned {
 			return unknown("how long it takes is not known before", "--benchmark-duration "+plainly(r.Least.Value))
 		}
-		return unknown("the times of its requests are not known", "")
+		return c.silent("when requests were sent", "the times of its requests are not known")
 	}
 	f := against(v, r.Least.Value, false)
 	f.text, f.unit, f.try = seconds(v), "s", "--benchmark-duration "+plainly(r.Least.Value)
@@ -284,7 +285,18 @@ func (r *Rule) trials(c *Cell) found {
 	return f
 }
 
+// silent says what the program that measured does not tell; of this one, in the words of own.
+func (c *Cell) silent(what, own string) found {
+	if c.By != "" {
+		own = c.By + " does not report " + what
+	}
+	return unknown(own, "")
+}
+
 func (r *Rule) load(c *Cell) found {
+	if c.By != "" && c.Load == "" {
+		return c.silent("its load", "")
+	}
 	f := found{state: NotMet, text: c.Load, value: math.NaN(), limit: math.NaN(), try: howTo(r.Is[0])}
 	if slices.Contains(r.Is, c.Load) {
 		f.state = Met
@@ -307,6 +319,9 @@ func howTo(load string) string {
 
 func (r *Rule) setting(c *Cell) found {
 	v, ok := c.Setting(r.Path)
+	if !ok && c.By != "" {
+		return c.silent(r.Path, "")
+	}
 	f := found{state: NotMet, text: "not set", value: math.NaN(), limit: math.NaN()}
 	if ok {
 		f.text = fmt.Sprint(v)
@@ -350,7 +365,7 @@ func (r *Rule) figure(c *Cell, run *Run) found {
 	}
 	v := run.Figure(r.Metric, r.Stat)
 	if math.IsNaN(v) {
-		return unknown(name+" was not measured", "")
+		return c.silent(name, name+" was not measured")
 	}
 	f := found{state: Met}
 	if r.Least != nil {
@@ -368,6 +383,9 @@ func (r *Rule) verdict(c *Cell, run *Run) found {
 	if c.Planned {
 		return unknown("it is judged afterwards", "")
 	}
+	if c.By != "" {
+		return c.silent("a verdict on itself", "")
+	}
 	f := found{state: NotMet, value: math.NaN(), limit: math.NaN(), text: run.Verdict}
 	if slices.Contains(r.Is, run.Verdict) {
 		f.state = Met
@@ -380,6 +398,9 @@ func (r *Rule) verdict(c *Cell, run *Run) found {
 // early holds the requests of a run against an early stopping.
 func (r *Rule) early(c *Cell, run *Run) found {
 	e := stats.EarlyStop{Q: r.Share - r.Tolerance, Confidence: r.Confidence}
+	if r.Metric == Limits && c.By != "" {
+		return c.silent("which requests kept limits", "")
+	}
 	if r.Metric == Limits && len(c.Limits) == 0 {
 		return unknown("the experiment states no limits for single requests", `--goodput "time_to_first_token:500"`)
 	}
@@ -393,7 +414,7 @@ func (r *Rule) early(c *Cell, run *Run) found {
 	}
 	t, ok := run.Counts[r.over()]
 	if !ok || t.N == 0 {
-		return unknown("no request has a value", "")
+		return c.silent("single requests", "no request has a value")
 	}
 	f := against(float64(t.Over), float64(e.Most(t.N)), true)
 	f.unit = "requests"

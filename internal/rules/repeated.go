@@ -14,6 +14,9 @@ func (r *Rule) repeated(c *Cell, cells []Cell) found {
 	if c.Planned {
 		return unknown("it depends on the answers", "")
 	}
+	if c.By != "" {
+		return c.silent("its prompts", "")
+	}
 	var one, others []*Cell
 	for i := range cells {
 		switch same, closed := cells[i].prompts(); {

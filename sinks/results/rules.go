@@ -18,8 +18,12 @@ import (
 )
 
 // JudgeRules holds a directory of ours against sets of rules, by its plan, its tables and what
-// its runs say of themselves: the same whoever asks, and whenever.
+// its runs say of themselves: the same whoever asks, and whenever. What another program measured
+// is held against them by what its files say.
 func JudgeRules(dir string, sets []*rules.Set) (*rules.Document, error) {
+	if r, err := Find(dir); err == nil && r.Runs != nil {
+		return judgeForeign(dir, sets)
+	}
 	w := witnesses{of: map[[2]int]*witness{}}
 	for _, s := range sets {
 		w.counted = append(w.counted, s.Counted()...)
