@@ -13,12 +13,19 @@ func knowsGuideLLM(h *head) bool {
 	return h.json && (h.has("metadata.guidellm_version") || h.names["benchmarks.type_"] == "generative_benchmark")
 }
 
+// newestGuideLLM is the newest form of its report that is known here.
+const newestGuideLLM = 2
+
 func readGuideLLM(path string, res *Result) error {
 	doc, err := document(path, func(at string) bool { return at == "benchmarks.requests" })
 	if err != nil {
 		return err
 	}
 	version := words(branch(doc, "metadata", "guidellm_version"))
+	if form := asFloat(branch(doc, "metadata", "version")); form > newestGuideLLM {
+		res.note("report version %g is newer than those that are known here, up to %d: what it added is left out", form,
+			newestGuideLLM)
+	}
 	list, _ := doc["benchmarks"].([]any)
 	for i, b := range list {
 		run := Run{Version: version, Closed: true}

@@ -279,6 +279,35 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// Of a file in a newer form is read what is known, and said that there may be more.
+func TestNewerForms(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ file, was, is, said string }{
+		{"guidellm-0.8.1/guidellm.json", `"version": 2`, `"version": 3`, "report version 3 is newer than those that are known here, up to 2"},
+		{"llm-d-0.2.1/report.yaml", "version: 0.2.1", "version: 0.9", "report version 0.9 is newer than those that are known here, up to 0.2.1"},
+	} {
+		b, err := os.ReadFile(filepath.Join("testdata", c.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		newer := strings.Replace(string(b), c.was, c.is, 1)
+		if newer == string(b) {
+			t.Fatalf("%s holds no %s", c.file, c.was)
+		}
+		path := filepath.Join(t.TempDir(), filepath.Base(c.file))
+		if err := os.WriteFile(path, []byte(newer), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := importer.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Runs) == 0 || len(r.Runs[0].Figures) == 0 || !strings.Contains(strings.Join(r.Notes, "\n"), c.said) {
+			t.Errorf("%s: %d runs, notes %q, want %q", c.file, len(r.Runs), r.Notes, c.said)
+		}
+	}
+}
+
 // Whatever a file holds, it is read or refused.
 func FuzzOpen(f *testing.F) {
 	for _, path := range []string{

@@ -48,6 +48,9 @@ func readLLMD(path string, res *Result) error {
 		return errors.New(strings.ReplaceAll(err.Error(), "\n", " "))
 	}
 	run := Run{Version: words(doc["version"])}
+	if v := asFloat(doc["version"]); run.Version == "" && v > 0 { // 0.3 without quotes is a number in YAML
+		run.Version = fmt.Sprint(v)
+	}
 	if compareVersions(run.Version, newestLLMD) > 0 {
 		res.note("report version %s is newer than those that are known here, up to %s: what it added is left out",
 			run.Version, newestLLMD)
