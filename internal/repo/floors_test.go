@@ -23,7 +23,7 @@ cmd/aiperf: *
 internal/acceptance: *
 internal/argv: internal/diag internal/secret schema
 internal/atomicfile:
-internal/audit: internal/diag internal/metrics internal/mockserver internal/stats internal/words runner/hook sinks/importer
+internal/audit: internal/diag internal/metrics internal/mockserver internal/stats internal/words runner/hook sinks/importer sinks/results sweep/decide
 internal/bench: *
 internal/browser:
 internal/capture: internal/atomicfile internal/diag internal/record internal/secret internal/words loadgen/endpoint loadgen/endpoint/claims loadgen/tokenizer loadgen/transport
@@ -134,11 +134,11 @@ sinks/otlp: loadgen internal/metrics internal/record internal/secret internal/wo
 sinks/report/chart: sweep sweep/decide internal/diag internal/metrics internal/record internal/stats internal/telemetry internal/words sinks sinks/report/chart/draw sinks/results internal/validity internal/resultdir sinks/importer
 sinks/report/forecast: internal/record internal/words loadgen loadgen/mode schema sweep
 sinks/report/live: sinks/report/forecast internal/metrics internal/record internal/stats internal/words loadgen internal/validity internal/resultdir
-sinks/report/page: internal/rules sinks/receipt sinks/trend internal/diag internal/metrics internal/record internal/secret internal/words sinks sinks/report sweep/decide sinks/report/chart sinks/report/chart/draw internal/validity internal/resultdir sinks/results sinks/importer
+sinks/report/page: internal/audit internal/rules sinks/receipt sinks/trend internal/diag internal/metrics internal/record internal/secret internal/words sinks sinks/report sweep/decide sinks/report/chart sinks/report/chart/draw internal/validity internal/resultdir sinks/results sinks/importer
 sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/dataset/format loadgen/dataset/trace loadgen/endpoint loadgen/tokenizer schema sinks/results sweep sweep/decide sweep/search sweep/search/planner sweep/source
 sinks/genaiperf: internal/atomicfile internal/diag internal/stats loadgen/tokenizer
 sinks/trend: internal/atomicfile internal/diag internal/resultdir internal/stats internal/words sinks sinks/importer sinks/receipt sinks/results sweep/decide
-sinks/receipt: internal/metrics internal/resultdir schema
+sinks/receipt: internal/metrics internal/resultdir internal/stats internal/words schema
 sinks/results: internal/rules internal/diag internal/metrics internal/record internal/stats sinks/receipt internal/telemetry internal/words sinks/aiperf schema sinks sweep sweep/decide sweep/search internal/validity internal/resultdir sinks/importer
 sinks: schema sweep sweep/decide internal/atomicfile internal/decimal internal/heap internal/metrics internal/record internal/resultdir internal/secret internal/stats internal/words internal/metrics
 sweep/decide: schema schema/fields sweep internal/diag internal/grade internal/metrics internal/record internal/stats internal/telemetry internal/validity internal/words
