@@ -114,7 +114,7 @@ loadgen/transport: internal/alarm internal/diag internal/header internal/heap in
 runner/cluster: internal/diag internal/metrics internal/plugin internal/record internal/resultdir internal/telemetry internal/words loadgen loadgen/mode loadgen/transport runner/onerun schema
 runner/hook: internal/words
 runner/onerun: internal/grade internal/words schema loadgen loadgen/dataset loadgen/dataset/fidelity loadgen/dataset/trace loadgen/endpoint loadgen/mode loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/tokenizer/remote loadgen/transport sinks sinks/aiperf runner/verdict internal/diag internal/gclimit internal/metrics internal/mockserver internal/plugin internal/record internal/resultdir internal/secret internal/telemetry loadgen/scale internal/metrics
-runner/verdict: schema internal/metrics internal/record internal/stats internal/telemetry internal/words loadgen internal/validity
+runner/verdict: schema internal/metrics internal/record internal/stats internal/telemetry internal/words loadgen loadgen/stable internal/validity
 runner: *
 schema/cmdline: schema/fields schema/lower schema/source internal/diag internal/suggest
 schema/fields: schema/source internal/diag internal/secret internal/suggest

@@ -32,7 +32,7 @@ func Loads() []string {
 // Cell is what is known of one cell of a plan.
 type Cell struct {
 	Label   string
-	By      string                        // another program that measured it, "" for this one: what it does not say is not known
+	By      string                        // another program that measured it: what it does not say is not known
 	Load    string                        // of its profiling phase; "several" of several that differ; "" is not known
 	Setting func(path string) (any, bool) // in the benchmark
 	Lacks   func(tag string) (what, hint string)

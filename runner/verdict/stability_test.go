@@ -22,7 +22,13 @@ func TestStableGoesByItsPercentage(t *testing.T) {
 		percentage, to float64
 		limits         map[string]schema.Threshold
 		want           Verdict
-	}{{10, 110, nil, Valid}, {10, 111, nil, Degraded}, {11, 111, nil, Valid}, {999, 1099, nil, Valid}, {10, 130, lax, Valid}} {
+	}{
+		{10, 110, nil, Valid},
+		{10, 111, nil, Degraded},
+		{11, 111, nil, Valid},
+		{999, 1099, nil, Valid},
+		{10, 130, lax, Valid},
+	} {
 		f := moves(c.percentage, c.to).judge(c.limits)["stable"]
 		if f.Verdict != c.want || f.Warn == nil || c.limits == nil && *f.Warn != c.percentage/100 {
 			t.Errorf("%g %% and 100 to %g: %+v, want %s", c.percentage, c.to, f, c.want)

@@ -94,7 +94,8 @@ func rulesRun(run *importer.Run, counted []rules.Over) (rules.Run, error) {
 		}
 	}
 	x := rules.Run{
-		Sent: math.NaN(), Answered: valueOf(run, metrics.BenchmarkDuration), OK: run.OK, Counts: map[rules.Over]rules.Tally{},
+		Sent: math.NaN(), Answered: valueOf(run, metrics.BenchmarkDuration), OK: run.OK,
+		Counts: map[rules.Over]rules.Tally{},
 		Figure: func(tag, stat string) float64 {
 			if s := summaryOf(run, tag); s != nil && !unlike[tag] {
 				return s.Value(stat)
@@ -148,7 +149,8 @@ func overLimit(q *importer.Request, o rules.Over, due float64) (over, judged boo
 		late = wait
 	}
 	v := map[string]float64{
-		metrics.TimeToFirstToken: q.TTFT + late, metrics.InterTokenLatency: q.ITL, metrics.RequestLatency: q.Latency + late,
+		metrics.TimeToFirstToken: q.TTFT + late, metrics.InterTokenLatency: q.ITL,
+		metrics.RequestLatency: q.Latency + late,
 	}[o.Metric]
 	return v > o.Most, !math.IsNaN(v)
 }

@@ -28,7 +28,8 @@ func TestForeignRequestsAgainstALimit(t *testing.T) {
 		}
 		return nil
 	}}
-	first, whole := rules.Over{Metric: metrics.TimeToFirstToken, Most: 50}, rules.Over{Metric: metrics.RequestLatency, Most: 95}
+	first := rules.Over{Metric: metrics.TimeToFirstToken, Most: 50}
+	whole := rules.Over{Metric: metrics.RequestLatency, Most: 95}
 	limits := rules.Over{Metric: rules.Limits}
 	for _, c := range []struct {
 		closed bool
@@ -57,7 +58,8 @@ func TestForeignRequestsAgainstALimit(t *testing.T) {
 func TestForeignSummaryAgainstRules(t *testing.T) {
 	t.Parallel()
 	x, err := rulesRun(&importer.Run{OK: 40}, []rules.Over{{Metric: metrics.TimeToFirstToken, Most: 50}})
-	if err != nil || !math.IsNaN(x.Sent) || !math.IsNaN(x.Answered) || len(x.Counts) > 0 || !math.IsNaN(x.Figure("x", "p50")) {
+	if err != nil || !math.IsNaN(x.Sent) || !math.IsNaN(x.Answered) || len(x.Counts) > 0 ||
+		!math.IsNaN(x.Figure("x", "p50")) {
 		t.Errorf("%+v %v", x, err)
 	}
 }

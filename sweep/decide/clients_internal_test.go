@@ -14,8 +14,8 @@ func TestClientsOwnErrors(t *testing.T) {
 	ttft := Key{Tag: metrics.TimeToFirstToken, Stat: "p50"}
 	row := func(o Verdict, candidate, low, high float64) Row {
 		return Row{
-			Key: ttft, Primary: true, Base: 200, Candidate: candidate, Margin: 0.05, Outcome: o, Harmless: o == Equivalent,
-			Low: low, High: high, EqualLow: low, EqualHigh: high, BeyondMargin: o == Worse,
+			Key: ttft, Primary: true, Base: 200, Candidate: candidate, Margin: 0.05, Outcome: o,
+			Harmless: o == Equivalent, Low: low, High: high, EqualLow: low, EqualHigh: high, BeyondMargin: o == Worse,
 		}
 	}
 	notWorse := row(Unclear, 198, -0.04, 0.02) // −8 to +4 ms
@@ -37,7 +37,8 @@ func TestClientsOwnErrors(t *testing.T) {
 		{"not worse by more than 4 ms", notWorse, 5, NotWorse, ""},
 		{"not worse by more than 4 ms", notWorse, 7, Unclear, "a change beyond the margin is not ruled out"},
 	} {
-		comparison := &Comparison{Rows: []Row{c.row, {Key: Key{Tag: metrics.RequestThroughput, Stat: "avg"}, Outcome: Worse}}}
+		other := Row{Key: Key{Tag: metrics.RequestThroughput, Stat: "avg"}, Outcome: Worse}
+		comparison := &Comparison{Rows: []Row{c.row, other}}
 		comparison.Clients(ttft, c.ms)
 		got := comparison.Rows[0]
 		outcome := got.Outcome
