@@ -154,7 +154,10 @@ func (r *runner) found(row *sinks.CellRow, c *sweep.Cell) {
 	last := false // of the loads up to the knee
 	for i, p := range a.Curve.Points {
 		if p.Load == c.Load() {
-			row.CurveGood, row.CurveRate = p.Share, p.Law
+			row.CurveGood = p.Share
+			if p.Rate > 0 { // the law is known as far as the rates that it was fitted to
+				row.CurveRate = p.Law
+			}
 			last = i+1 == len(a.Curve.Points) || a.Knee != nil && a.Curve.Points[i+1].Load > a.Knee.At.Value
 		}
 	}

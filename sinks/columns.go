@@ -286,7 +286,7 @@ func cellColumns() []column[CellRow] {
 			func(c *c) *string { return &c.Decision }),
 		real("curve_good_share", "good requests at this load by isotonic regression over all probes of a search; null without a search for a limit",
 			"ratio", func(c *c) *float64 { return &c.CurveGood }),
-		real("curve_requests_per_s", "requests per second at this load by the Universal Scalability Law, fitted to all probes of a search; null where it does not fit",
+		real("curve_requests_per_s", "requests per second at this load by the Universal Scalability Law, fitted to all probes of a search; null where it does not fit, and at a load with too few answers for a rate",
 			"requests/s", func(c *c) *float64 { return &c.CurveRate }),
 	}
 	for i, f := range CellFigures() {

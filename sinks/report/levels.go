@@ -74,6 +74,18 @@ func (c Comparison) Levels() string {
 	return strings.Join(said, ", ")
 }
 
+// LevelsSaid is the same beside the sentences, with the reason: they differ from those of single figures.
+func (c Comparison) LevelsSaid() string {
+	said := c.Levels()
+	if general, exception, ok := strings.Cut(said, " intervals, "); ok && !strings.HasPrefix(exception, "where") {
+		said = general + " intervals, and " + exception
+	}
+	if said != "" && c.Compared > 1 {
+		said += fmt.Sprintf(", so that %s hold at %.0f %%", c.together(), 100*decide.CompareLevel)
+	}
+	return said
+}
+
 // together names the metrics that share the level of the intervals; where several cells or
 // candidates share it as well, it counts them.
 func (c Comparison) together() string {

@@ -125,7 +125,7 @@ type Change struct {
 	Value, Low, High float64 // NaN for none
 	Margin           float64 // what counts as a difference
 	LargerIsBetter   bool
-	Points           bool // it is one of a share: 0.05 are 5 percentage points
+	Points           bool        // it is one of a share: 0.05 are 5 percentage points
 	Decided          *decide.Row // by a comparison; nil where none was
 	Hollow           bool
 	Instead          string // what is said of a change without a value

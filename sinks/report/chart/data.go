@@ -51,7 +51,9 @@ type Data struct {
 	Compared []string // what a comparison of two results says; nil elsewhere
 	Decided  []Change // between two results, where a comparison of them decided; nil elsewhere
 	Levels   string   // of the intervals of Decided, in words
-	ends     map[string]time.Time
+	// LevelsSaid is that with the reason why it is another one than that of single figures.
+	LevelsSaid string
+	ends       map[string]time.Time
 }
 
 // Day is when it was measured: "23 Nov 2026".

@@ -362,6 +362,7 @@ func pareto(d *Data, _ *Cell) ([]draw.Panel, string) {
 			}
 			if c.Front {
 				q.Title += "; on the front"
+				q.Above = true
 				front.Points = append(front.Points, draw.At(x.Value, y.Value, ""))
 			}
 			s.Points = append(s.Points, q)

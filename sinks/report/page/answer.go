@@ -53,7 +53,11 @@ func terms(d *chart.Data) string {
 		}
 	}
 	if _, most := trialsOf(d); most > 1 {
-		out = append(out, "trial: one repetition of a cell", "[low, high]: 95 % interval over the trials")
+		of := ""
+		if d.LevelsSaid != "" { // those of changes are others
+			of = " of a figure"
+		}
+		out = append(out, "trial: one repetition of a cell", "[low, high]"+of+": 95 % interval over the trials")
 	}
 	if d.Window == "steady" {
 		out = append(out, "steady window: a run without its ramp-up and its end")

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart"
@@ -110,6 +111,21 @@ func sized(c *draw.Chart, size draw.Size) Chart {
 	return out
 }
 
+// alone marks the last chart that shares the width of a printed sheet with another one, where these are odd in
+// number: it takes the whole width if it is drawn for it, and else no more than its half, where its words are as
+// large as those of the others.
+func alone(charts []Chart) {
+	last, n := -1, 0
+	for i := range charts {
+		if !strings.HasSuffix(charts[i].Class, " deep") && !strings.HasSuffix(charts[i].Class, " sheet") {
+			last, n = i, n+1
+		}
+	}
+	if n%2 == 1 {
+		charts[last].Class += " alone"
+	}
+}
+
 // deep is how many pixels a chart in half of a printed sheet may be high; a higher one takes the whole
 // width, where it is less high, and one that is higher than wide there takes a sheet.
 const deep = 620
@@ -167,7 +183,7 @@ func numbers(p *draw.Panel, x draw.Axis) Numbers {
 	if len(p.Rows) > 0 {
 		return listed(p, across)
 	}
-	out := Numbers{Head: []string{"series", across, cmp.Or(p.Y.Label, "y"), "95 % from", "to", "what"}}
+	out := Numbers{Head: []string{"series", across, cmp.Or(p.Y.Label, "y"), "bar from", "to", "what"}}
 	for _, s := range p.Series {
 		for _, q := range s.Points {
 			out.Rows = append(out.Rows, []string{
@@ -195,7 +211,7 @@ func numbers(p *draw.Panel, x draw.Axis) Numbers {
 
 // listed are the numbers of a panel that lists things.
 func listed(p *draw.Panel, along string) Numbers {
-	out := Numbers{Head: []string{"series", "cell", along, "95 % from", "to"}}
+	out := Numbers{Head: []string{"series", "cell", along, "bar from", "to"}}
 	series := ""
 	for _, r := range p.Rows {
 		if r.Heading {

@@ -76,6 +76,7 @@ func compose(d *chart.Data, said []string) (*Page, error) {
 		p.More = append([]string{s}, p.More...)
 	}
 	p.answered(d)
+	p.Levels = joinedUnit(levelsOf(d, append(slices.Clip(p.More), p.Answer)))
 	p.Words = terms(d)
 	p.told(d)
 	p.tiles(d, errs)
@@ -83,7 +84,31 @@ func compose(d *chart.Data, said []string) (*Page, error) {
 	p.table(d, most)
 	p.pictures(d)
 	p.details(d, checks, errs)
+	alone(p.Charts)
+	for i := range p.Details {
+		alone(p.Details[i].Charts)
+	}
 	return p, p.facts(d)
+}
+
+// levelsOf says what the intervals of some sentences hold, which are of changes or of the figures of the only cell;
+// "" where there is none, or the sentences say it.
+func levelsOf(d *chart.Data, sentences []string) string {
+	if !slices.ContainsFunc(sentences, func(s string) bool { return anyInterval.MatchString(s) }) {
+		return ""
+	}
+	_, most := trialsOf(d)
+	switch {
+	case d.LevelsSaid != "":
+		return "[ ] of changes: " + d.LevelsSaid + " · [ ] of the table: 95 %"
+	case len(d.Cells) != 1 || slices.ContainsFunc(sentences, func(s string) bool {
+		return strings.Contains(s, "interval")
+	}):
+		return ""
+	case most > 1:
+		return "[ ]: 95 % intervals over " + trials(d)
+	}
+	return "[ ]: 95 % intervals within the run"
 }
 
 // onceSaid leaves out of later sentences the parts that the first one has: of one workload it

@@ -46,6 +46,42 @@ func TestTheForestSaysItsLevels(t *testing.T) {
 	}
 }
 
+// A page on which intervals of two levels stand says which is which beside the sentences.
+func TestLevelsBesideTheAnswer(t *testing.T) {
+	t.Parallel()
+	row := decide.Row{
+		Primary: true, Base: 100, Candidate: 150, Change: .5, Low: .4, High: .6, Level: .975, Outcome: decide.Worse,
+		Key: decide.Key{Tag: "request_latency", Stat: "p50"}, Header: "latency",
+	}
+	equal := row
+	equal.Header = "TTFT"
+	equal.Outcome, equal.Change, equal.EqualLow, equal.EqualHigh = decide.Equivalent, 0, -.01, .01
+	d := &chart.Data{Cells: []*chart.Cell{{Trials: 3}}}
+	for _, c := range []struct {
+		rows []decide.Row
+		said string
+		want string
+	}{
+		{nil, "1,260 tok/s", ""},
+		{nil, "50.0 % [40.0, 60.0] of the answers are right (95 % interval)", ""},
+		{nil, "1,260 [1,250, 1,270] tok/s", "[ ]: 95 % intervals over 3 trials"},
+		{
+			[]decide.Row{row, equal},
+			"b is slower: latency p50 +50 % [+40, +60] (WORSE)",
+			"[ ] of changes: 97.5 % intervals, and 90 % where equal or not worse, so that latency p50 and TTFT p50 " +
+				"together hold at 95 % · [ ] of the table: 95 %",
+		},
+		{[]decide.Row{row, equal}, "b is slower than a in 2 of 2 workloads", ""},
+	} {
+		if c.rows != nil {
+			drawn(d, report.Comparison{Comparison: &decide.Comparison{Rows: c.rows, Compared: len(c.rows)}})
+		}
+		if got := levelsOf(d, []string{joinedUnit(c.said)}); got != c.want {
+			t.Errorf("%q: %q, want %q", c.said, got, c.want)
+		}
+	}
+}
+
 // What cannot be decided has its line, without a value, and a tile counts it among the
 // workloads; that something differs is what the interval of the decision says, not the
 // narrower one that shows equality.

@@ -109,8 +109,9 @@ func systems(d *chart.Data) map[[2]string]string {
 }
 
 var (
-	ends       = regexp.MustCompile(`\[([^][, ]+), ([^][, ]+)\]`)
-	percentile = regexp.MustCompile(` (p[0-9]+(?:\.[0-9]+)?\b)`)
+	ends        = regexp.MustCompile(`\[([^][ ]+), ([^][ ]+)\]`)
+	anyInterval = regexp.MustCompile(`\[[^][ \x{a0}]+,[ \x{a0}][^][ \x{a0}]+\]`) // also one that is joined
+	percentile  = regexp.MustCompile(` (p[0-9]+(?:\.[0-9]+)?\b)`)
 )
 
 // joinedUnit keeps a number and its unit on one line, a percentile and what it is of, and the

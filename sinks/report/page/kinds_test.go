@@ -244,6 +244,28 @@ search:
 	}
 }
 
+// The law of throughput is drawn as far as the rates that it was fitted to: from 32 users on each has too few
+// answers for a rate.
+func TestTheLawEndsWithItsRates(t *testing.T) {
+	t.Parallel()
+	_, d := kind(t, "searched")
+	row, err := chart.Find("search")
+	if err != nil {
+		t.Fatal(err)
+	}
+	panels := row.Build(d, nil).Panels
+	for _, s := range panels[len(panels)-1].Series {
+		if !s.Line {
+			continue
+		}
+		if last := s.Points[len(s.Points)-1]; len(s.Points) < 3 || last.X > 16 {
+			t.Errorf("%d points of the law, the last at %v", len(s.Points), last)
+		}
+		return
+	}
+	t.Error("there is no law")
+}
+
 // Of a large matrix of two systems the first chart has room on a slide, and the list of all
 // changes stands below.
 func TestPageOfAMatrix(t *testing.T) {

@@ -38,6 +38,7 @@ type Page struct {
 	Told                  []string // what was measured, where and when
 	Answer                string   // one sentence
 	More                  []string // the sentence behind it
+	Levels                string   // of the intervals in these sentences
 	Rest                  []string // what else the result shows
 	Words                 string   // what the words of these mean
 	Tiles                 []Tile

@@ -57,7 +57,7 @@ func TestNumbersOfAChart(t *testing.T) {
 	c.Panels[0].X = draw.Axis{}
 	p := &Page{Charts: []Chart{pictured(c, Half)}}
 	want := []Numbers{
-		{[]string{"series", "x", "TTFT (ms)", "95 % from", "to", "what"}, [][]string{{"p50", "4", "20", "19", "21.5", "four"}, {"p50", "8", "", "", "", ""}}},
+		{[]string{"series", "x", "TTFT (ms)", "bar from", "to", "what"}, [][]string{{"p50", "4", "20", "19", "21.5", "four"}, {"p50", "8", "", "", "", ""}}},
 		{[]string{"concurrency", "y"}, [][]string{{"1 to 2.5", "new"}}},
 		{[]string{"series", "cell", "tokens"}, [][]string{{"got", "old", "7"}}},
 	}

@@ -193,7 +193,7 @@ func compare(d *chart.Data) {
 // drawn lets the page draw what a comparison decided, with its intervals, so that the
 // chart says what the sentences say.
 func drawn(d *chart.Data, c report.Comparison) {
-	d.Levels = c.Levels()
+	d.Levels, d.LevelsSaid = c.Levels(), c.LevelsSaid()
 	several := slices.ContainsFunc(c.Rows, func(r decide.Row) bool { return r.Cell != c.Rows[0].Cell })
 	for _, r := range c.Primary() {
 		if math.IsNaN(r.Change) && (!r.Undecidable || r.NoRuns()) {
@@ -210,7 +210,7 @@ func drawn(d *chart.Data, c report.Comparison) {
 			Value: change, Low: low, High: high, Margin: r.Margin, Points: unit == " points",
 			LargerIsBetter: r.LargerIsBetter, Decided: &r, Hollow: r.Few(),
 			Instead: "cannot be decided", Values: report.ShownValues(r),
-			Title: fmt.Sprintf(", %.3g %% interval: %s", 100*level, r.Outcome),
+			Title: fmt.Sprintf(", %.4g %% interval: %s", 100*level, r.Outcome),
 		}
 		d.Decided = append(d.Decided, x)
 	}

@@ -46,11 +46,25 @@ func (p *Page) table(d *chart.Data, most int) {
 	for _, c := range d.Cells[:min(len(d.Cells), rowsMost)] {
 		p.Rows = append(p.Rows, row(d, c, cols))
 	}
+	if most < 2 && p.bounded() {
+		within := " 95 % intervals within each run."
+		if len(d.Cells) == 1 {
+			within = " 95 % intervals within the run."
+		}
+		p.Caption = strings.TrimSuffix(p.Caption, " no intervals.") + within
+	}
 	p.marks()
 	if len(d.Cells) > rowsMost {
 		p.Caption += fmt.Sprintf(" The first %s of %s cells; cells.parquet has all.",
 			words.Whole(rowsMost), words.Whole(int64(len(d.Cells))))
 	}
+}
+
+// bounded reports whether some figure has an interval.
+func (p *Page) bounded() bool {
+	return slices.ContainsFunc(p.Rows, func(r Row) bool {
+		return slices.ContainsFunc(r.Cells, func(e Entry) bool { return strings.HasPrefix(e.Small, "[") })
+	})
 }
 
 // marks says what the signs of the table mean, of those that are there. A mark that all

@@ -58,6 +58,7 @@ func Trend(t report.Trend) ([]byte, error) {
 			p.Charts = append(p.Charts, pictured(seriesChart(t, s, i), width))
 		}
 	}
+	alone(p.Charts)
 	if left := len(series) - len(drawn); left > 0 {
 		p.Left = words.CountOf(left, "more figure is", "more figures are") + " in the table."
 	}

@@ -121,6 +121,7 @@ type Point struct {
 	Title string // what a reader sees on pointing at it
 	Link  string // anchor in the page, "" for none
 	Label string // stands beside the point where there is room
+	Above bool   // it is not hidden by points of other series
 }
 
 // At is a point without an interval.

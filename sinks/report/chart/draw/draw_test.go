@@ -246,3 +246,19 @@ func TestWideAxis(t *testing.T) {
 		}
 	}
 }
+
+// A point that lies above others is drawn after them, whichever series comes first.
+func TestPointsAboveOthers(t *testing.T) {
+	t.Parallel()
+	front := draw.At(1, 1, "on the front")
+	front.Above = true
+	c := &draw.Chart{ID: "x", Title: "x", Panels: []draw.Panel{{Series: []draw.Series{
+		{Name: "a", Ink: draw.S1, Points: []draw.Point{front}},
+		{Name: "b", Ink: draw.S2, Points: []draw.Point{draw.At(1, 1, "behind it")}},
+	}}}}
+	text := string(draw.Inline(c, draw.SizeIn(580, c)))
+	above, behind := strings.Index(text, "on the front"), strings.Index(text, "behind it")
+	if behind < 0 || above < behind {
+		t.Errorf("the one on the front is at %d, the other at %d", above, behind)
+	}
+}

@@ -52,8 +52,10 @@ func (p *panel) paint(above *crowd) (placed bool) {
 	for i := range p.p.Series {
 		p.line(&p.p.Series[i], p.p.Series[i].number(i))
 	}
-	for i := range p.p.Series {
-		p.points(&p.p.Series[i], p.p.Series[i].number(i))
+	for _, above := range []bool{false, true} {
+		for i := range p.p.Series {
+			p.points(&p.p.Series[i], p.p.Series[i].number(i), above)
+		}
 	}
 	taken := p.crowdOf(p.shapes[from:])
 	if above == nil {
@@ -245,10 +247,11 @@ func straightened(pts []xy) []xy {
 	return append(head[:len(head)-1:len(head)-1], straightened(pts[far:])...)
 }
 
-func (p *panel) points(s *Series, n int) {
+// points draws those that lie above others, or the others.
+func (p *panel) points(s *Series, n int, above bool) {
 	for i := range s.Points {
 		q := &s.Points[i]
-		if !finite(q.X) || !finite(q.Y) || !p.x.holds(q.X) || !p.y.holds(q.Y) {
+		if q.Above != above || !finite(q.X) || !finite(q.Y) || !p.x.holds(q.X) || !p.y.holds(q.Y) {
 			continue
 		}
 		x, y := p.px(q.X), p.py(q.Y)
