@@ -34,8 +34,9 @@ type gauge struct {
 	filledArea, targetArea  float64 // ∫ min(level, target) dt, ∫ target dt since it was reached
 	filledAtSend, aimAtSend float64
 
-	reached, left int64 // first reached, last left need
-	firstLeave    int64 // when the first was over; record.None before
+	reached, left    int64 // first reached, last left need
+	since, sinceLeft int   // sent since it was reached, and of them before it was last left
+	firstLeave       int64 // when the first was over; record.None before
 }
 
 // news is a change of the level, or of the target where by is 0.
@@ -125,6 +126,9 @@ func (g *gauge) more(now int64) {
 	g.lastSend, g.heldAtSend = now, g.held
 	g.filledAtSend, g.aimAtSend = g.filledArea, g.targetArea
 	g.fill()
+	if g.reached != record.None {
+		g.since++
+	}
 	if g.up() && g.reached == record.None {
 		g.reached = g.at
 	}
@@ -139,7 +143,7 @@ func (g *gauge) less(at int64) {
 	was := g.up()
 	g.level--
 	if was && !g.up() {
-		g.left = g.at
+		g.left, g.sinceLeft = g.at, g.since
 	}
 }
 
@@ -167,7 +171,9 @@ func (g *gauge) result(end, whole int64) Gauge {
 	}
 	r.HeldRatio = ratio(g.filledAtSend, g.aimAtSend)
 	r.HeldShare = ratio(float64(g.heldAtSend), float64(g.lastSend-g.start))
-	if left := min(g.left, whole); g.reached != record.None && left > g.reached {
+	// Where the users sent less than one request each in it, as in a run of one round, those few are
+	// the followers of the fastest answers, and no picture of the load.
+	if left := min(g.left, whole); g.reached != record.None && left > g.reached && g.sinceLeft >= g.target {
 		r.SteadyStart, r.SteadyEnd = g.reached, left
 	}
 	return r

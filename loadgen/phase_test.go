@@ -272,10 +272,10 @@ func TestConcurrencyRamp(t *testing.T) {
 	t.Parallel()
 	w := &world{latency: fixedLatency(time.Second)}
 	out := w.play(t, job(t, schema.Phase{
-		Type: "concurrency", Concurrency: 3, Requests: 4,
+		Type: "concurrency", Concurrency: 3, Requests: 7,
 		ConcurrencyRamp: &schema.Ramp{Duration: 0.1},
 	}))
-	if diff := cmp.Diff(millis(0, 50, 100, 1000), w.offsets()); diff != "" {
+	if diff := cmp.Diff(millis(0, 50, 100, 1000, 1050, 1100, 2000), w.offsets()); diff != "" {
 		t.Errorf("sent at (-want +got):\n%s", diff)
 	}
 	if g := out.result.Phases[0].Gauge; g.SteadyStart != int64(100*msec) {
@@ -284,6 +284,20 @@ func TestConcurrencyRamp(t *testing.T) {
 	for _, r := range out.records {
 		if r.Intended != r.Sent {
 			t.Errorf("request %d: intended %v, sent %v", r.RequestID, time.Duration(r.Intended), time.Duration(r.Sent))
+		}
+	}
+}
+
+// Of a run in which not every user has sent a second request, only followers of the fastest answers lie between
+// the time when all were there and the time when the first had none left.
+func TestSteadyTakesARound(t *testing.T) {
+	t.Parallel()
+	for requests, steady := range map[int]bool{10: false, 12: false, 19: false, 20: true, 30: true} {
+		w := &world{latency: fixedLatency(10 * msec)}
+		out := w.play(t, job(t, schema.Phase{Type: "concurrency", Concurrency: 10, Requests: int64(requests)}))
+		if g := out.result.Phases[0].Gauge; (g.SteadyStart != record.None) != steady {
+			t.Errorf("%d requests of 10 users: steady from %d to %d, want a window: %v", requests, g.SteadyStart,
+				g.SteadyEnd, steady)
 		}
 	}
 }

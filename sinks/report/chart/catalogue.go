@@ -348,7 +348,7 @@ func (d *Data) footer(c *Cell, has shown, bars string) string {
 	if trials > 0 { // those that failed are none
 		measured += " over " + words.Count(trials, "trial")
 	}
-	parts = append(parts, measured, d.Window+" window")
+	parts = append(parts, measured, d.WindowOf(cells...))
 	if d.Requests.Note != "" {
 		parts = append(parts, d.Requests.Note)
 	}

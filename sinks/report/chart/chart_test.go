@@ -18,14 +18,14 @@ import (
 // run. The candidate's TTFT is a tenth shorter in every trial.
 func demo() *Data {
 	d := &Data{
-		Name: "demo", Version: "1.0", Plan: "abc", Verdict: validity.Valid, Window: "full",
+		Name: "demo", Version: "1.0", Plan: "abc", Verdict: validity.Valid,
 		Axes: []string{"endpoint", "concurrency"}, naming: []string{"endpoint", "concurrency"},
 		Limits: map[string]float64{"time_to_first_token": 100}, Requests: &Requests{},
 	}
 	for e, name := range []string{"baseline", "candidate"} {
 		for _, conc := range []float64{1, 4, 16} {
 			c := &Cell{
-				ID: name + setting(conc), Index: len(d.Cells), Trials: 3, Verdict: validity.Valid, Front: conc == 16,
+				ID: name + setting(conc), Index: len(d.Cells), Trials: 3, Verdict: validity.Valid, Front: conc == 16, Window: full,
 				Values: map[string]Value{"endpoint": {math.NaN(), name}, "concurrency": {Number: conc}},
 				stats:  map[key]Stat{}, trials: map[key]map[int]Stat{},
 			}
@@ -535,8 +535,8 @@ func TestAnatomyOfServersMeans(t *testing.T) {
 	const left = "network and server, not told apart"
 	whole := d.Requests.mean(d.Cells[0], rest)
 	for _, c := range d.Cells {
-		c.stats[key{d.Window, serverQueue, "avg"}] = Stat{Value: 0.004}
-		c.stats[key{d.Window, serverPrefill, "avg"}] = Stat{Value: 0.006}
+		c.stats[key{full, serverQueue, "avg"}] = Stat{Value: 0.004}
+		c.stats[key{full, serverPrefill, "avg"}] = Stat{Value: 0.006}
 	}
 	got := parts()
 	if math.Abs(got["server: queue"]-4) > 1e-9 || math.Abs(got["server: prefill"]-6) > 1e-9 ||
@@ -551,7 +551,7 @@ func TestCostOfMeasuredPower(t *testing.T) {
 	t.Parallel()
 	d := demo()
 	for _, c := range d.Cells {
-		c.stats[key{d.Window, perJoule, "avg"}] = Stat{Value: 0.5, Low: 0.4, High: 0.625}
+		c.stats[key{full, perJoule, "avg"}] = Stat{Value: 0.5, Low: 0.4, High: 0.625}
 	}
 	r, err := Find("cost")
 	if err != nil {
@@ -818,5 +818,34 @@ func TestSlideOfManyChanges(t *testing.T) {
 	c, all = Telling(large(1)) // eight pairs, three metrics
 	if all || len(c.Panels[0].Rows) != 18 || c.Panels[0].Rows[9].Name != "TTFT p50" {
 		t.Errorf("%d rows, all %v", len(c.Panels[0].Rows), all)
+	}
+}
+
+// Each cell has the window that it has on the screen, whatever the others have, and a load of a search
+// without a rate has no throughput.
+func TestWindowOfACell(t *testing.T) {
+	t.Parallel()
+	value := func(v float64) map[int]Stat { return map[int]Stat{0: {Value: v}, 1: {Value: v}} }
+	cell := func(steadyToo bool, decision string, rate float64) *Cell {
+		c := &Cell{Decision: decision, Rate: rate, stats: map[key]Stat{}, trials: map[key]map[int]Stat{}}
+		for _, m := range []string{"request_latency", "output_token_throughput"} {
+			c.trials[key{full, m, "avg"}] = value(1)
+			if c.trials[key{steady, m, "avg"}] = value(2); !steadyToo {
+				delete(c.trials[key{steady, m, "avg"}], 1) // one of two trials has none
+			}
+		}
+		return c
+	}
+	d := &Data{Cells: []*Cell{cell(true, "", 0), cell(false, "", 0), cell(true, "holds", 3), cell(false, "fails", 0)}}
+	d.chooseWindows()
+	for i, want := range [][2]float64{{2, 2}, {1, 1}, {2, 2}, {1, math.NaN()}} {
+		c := d.Cells[i]
+		latency, rate := d.Get(c, "request_latency", "avg").Value, d.Get(c, "output_token_throughput", "avg").Value
+		if latency != want[0] || rate != want[1] && !(math.IsNaN(rate) && math.IsNaN(want[1])) {
+			t.Errorf("cell %d: latency %v, throughput %v, want %v", i, latency, rate, want)
+		}
+	}
+	if got := d.WindowOf(d.Cells...); got != "steady window (2 cells: full window)" {
+		t.Error(got)
 	}
 }

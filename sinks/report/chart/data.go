@@ -38,7 +38,6 @@ type Data struct {
 	Model    string    // "" where the result does not say
 	Began    time.Time // when the first run began; zero where the result does not say
 	Took     time.Duration
-	Window   string   // of the metrics: steady, or full where a cell has no steady one
 	naming   []string // those of Axes that tell cells apart
 	Axes     []string // that differ between cells: concurrency, isl, endpoint
 	Cells    []*Cell  // in the order of the plan
@@ -79,6 +78,7 @@ type Cell struct {
 	Index   int
 	Dir     string // result directory
 	Values  map[string]Value
+	Window  string // of its metrics: steady, or full where not every trial has a steady one
 	Trials  int
 	Verdict validity.Verdict
 	Front   bool
@@ -115,25 +115,40 @@ var none = Stat{Value: math.NaN(), Low: math.NaN(), High: math.NaN()}
 
 type key struct{ window, metric, stat string }
 
-// Get is a figure of a cell over its trials.
+// Get is a figure of a cell over its trials, in the window of the cell.
 func (d *Data) Get(c *Cell, metric, stat string) Stat {
-	if s, ok := c.stats[key{d.Window, metric, stat}]; ok {
+	if c.hides(metric) {
+		return none
+	}
+	return c.in(c.Window, metric, stat)
+}
+
+// WholeRun is a figure over whole runs, whatever the window of the others is: limits are judged by it.
+func (d *Data) WholeRun(c *Cell, metric, stat string) Stat { return c.in(full, metric, stat) }
+
+func (c *Cell) in(window, metric, stat string) Stat {
+	if s, ok := c.stats[key{window, metric, stat}]; ok {
 		return s
 	}
-	for _, s := range c.trials[key{d.Window, metric, stat}] { // one trial has no estimate
+	for _, s := range c.trials[key{window, metric, stat}] { // one trial has no estimate
 		return s
 	}
 	return none
 }
 
-// WholeRun is a figure over whole runs, whatever the window of the others is: limits are judged by it.
-func (d *Data) WholeRun(c *Cell, metric, stat string) Stat {
-	return (&Data{Window: "full"}).Get(c, metric, stat)
-}
-
 // Trials are a figure's values by trial.
 func (d *Data) Trials(c *Cell, metric, stat string) map[int]Stat {
-	return c.trials[key{d.Window, metric, stat}]
+	if c.hides(metric) {
+		return nil
+	}
+	return c.trials[key{c.Window, metric, stat}]
+}
+
+// hides reports whether a metric is a throughput and the load of a search has none: its users had too few
+// answers in each run, of which beginning and end are most.
+func (c *Cell) hides(metric string) bool {
+	m, ok := metrics.Lookup(metric)
+	return ok && m.Rests&metrics.PerSecond != 0 && c.Decision != "" && !(c.Rate > 0)
 }
 
 // At is the number of c on an axis, NaN where it has words there or nothing.
@@ -214,7 +229,7 @@ func Load(dirs ...string) (*Data, error) {
 		d.Cells = slices.DeleteFunc(d.Cells, func(c *Cell) bool { return c.Trials == 0 && c.Decision == "" })
 	}
 	d.axes(len(dirs) > 1)
-	d.window()
+	d.chooseWindows()
 	return d, nil
 }
 
@@ -492,16 +507,42 @@ func (d *Data) says(a, b string) bool {
 // rank puts names before lengths and loads last, as tables do.
 func rank(axis string) int { return sweep.AxisNamed(axis).Place }
 
-// window is the steady one if every cell has it.
-func (d *Data) window() {
-	d.Window = "steady"
+// The windows of a cell's metrics.
+const (
+	steady = "steady"
+	full   = "full"
+)
+
+// chooseWindows finds that of each cell: the steady one where every trial has it, as on the screen.
+func (d *Data) chooseWindows() {
 	for _, c := range d.Cells {
-		_, a := c.stats[key{"steady", metrics.RequestLatency, "p50"}]
-		_, b := c.trials[key{"steady", metrics.RequestLatency, "p50"}]
-		if !a && !b {
-			d.Window = "full"
+		k := key{steady, metrics.RequestLatency, "avg"}
+		if c.Window = full; len(c.trials[k]) > 0 && len(c.trials[k]) == len(c.trials[key{full, k.metric, k.stat}]) {
+			c.Window = steady
 		}
 	}
+}
+
+// Steady reports whether the metrics of some cell are of its steady window.
+func (d *Data) Steady() bool {
+	return slices.ContainsFunc(d.Cells, func(c *Cell) bool { return c.Window == steady })
+}
+
+// WindowOf says of which part of their runs the metrics of cells are.
+func (d *Data) WindowOf(cells ...*Cell) string {
+	n := 0
+	for _, c := range cells {
+		if c.Window == steady {
+			n++
+		}
+	}
+	switch n {
+	case len(cells):
+		return "steady window"
+	case 0:
+		return "full window"
+	}
+	return fmt.Sprintf("steady window (%s: full window)", words.Count(len(cells)-n, "cell"))
 }
 
 // Load is the axis of load, "" when no one differs.

@@ -115,7 +115,7 @@ func (c *Cell) add(all []metrics.Stat, trial int) {
 			if math.IsNaN(v) || st.Scalar && name != "avg" {
 				continue
 			}
-			k := key{"full", st.Tag, name}
+			k := key{full, st.Tag, name}
 			if c.trials[k] == nil {
 				c.trials[k] = map[int]Stat{}
 			}

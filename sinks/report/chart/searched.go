@@ -251,9 +251,9 @@ func stateOf(c *Cell, tier string) string {
 
 // each are the trials of a figure of a cell, in their order.
 func (d *Data) each(c *Cell, metric, stat string) (out []Stat) {
-	of := c.trials[key{d.Window, metric, stat}]
-	if of == nil {
-		of = c.trials[key{"full", metric, stat}]
+	of := d.Trials(c, metric, stat)
+	if len(of) == 0 && !c.hides(metric) { // what tiers judge is over whole runs
+		of = c.trials[key{full, metric, stat}]
 	}
 	for _, n := range slices.Sorted(maps.Keys(of)) {
 		if of[n].known() {

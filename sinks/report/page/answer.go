@@ -20,7 +20,7 @@ func Answers(d *chart.Data, said []string) (answer []string, scope string) {
 	if _, most := trialsOf(d); most > 0 { // a run that failed is no trial
 		scope += " × " + trials(d)
 	}
-	scope += fmt.Sprintf(" · %s · %s window", words.Count(d.Requests.Total, "request"), d.Window)
+	scope += fmt.Sprintf(" · %s · %s", words.Count(d.Requests.Total, "request"), d.WindowOf(d.Cells...))
 	answer = answers(d, said)
 	if len(d.Compared) > 1 && len(answer) == 1 && answer[0] == noneBest(d) { // the comparison has said it
 		answer = nil
@@ -59,7 +59,7 @@ func terms(d *chart.Data) string {
 		}
 		out = append(out, "trial: one repetition of a cell", "[low, high]"+of+": 95 % interval over the trials")
 	}
-	if d.Window == "steady" {
+	if d.Steady() {
 		out = append(out, "steady window: a run without its ramp-up and its end")
 	}
 	return strings.Join(out, " · ")

@@ -99,7 +99,7 @@ func TestTrialsThatCount(t *testing.T) {
 		"1 cell × 5 trials":       {5},
 		"2 cells · ":              {0, 0},
 	} {
-		d := &chart.Data{Window: "steady", Requests: &chart.Requests{}}
+		d := &chart.Data{Requests: &chart.Requests{}}
 		for _, n := range counts {
 			d.Cells = append(d.Cells, &chart.Cell{Trials: n})
 		}

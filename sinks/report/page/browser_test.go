@@ -394,8 +394,8 @@ func (u user) reads(name string, charts bool) {
 		`[...document.querySelectorAll("figure")].every((f) => f.querySelectorAll(".data tbody tr").length > 0)`)
 	u.expect("numbers have the names of their axes",
 		`[...document.querySelectorAll(".data th")].every((h) => h.textContent !== "x" && h.textContent !== "y" && h.textContent !== "")`)
-	u.expect("points of charts have words",
-		`[...document.querySelectorAll("figure")].some((f) => f.querySelectorAll("svg title").length > 3)`)
+	u.expect("points of charts have words", fmt.Sprintf(
+		`[...document.querySelectorAll("figure")].some((f) => f.querySelectorAll("svg title").length >= %d)`, least))
 }
 
 // finds comes to the table and filters it.

@@ -157,7 +157,7 @@ func saturation(d *chart.Data, slow *chart.Cell) string {
 	for _, c := range beside(d, slow, axis) {
 		s := d.Get(c, metrics.RequestThroughput, "avg")
 		load := c.At(axis)
-		if c.Verdict == validity.Invalid || !(load < slow.At(axis)) || !(most.Value <= (1+level)*s.Value) {
+		if c.Verdict == validity.Invalid || c.Window != slow.Window || !(load < slow.At(axis)) || !(most.Value <= (1+level)*s.Value) {
 			continue
 		}
 		if enough == nil || load < enough.At(axis) {
@@ -183,7 +183,7 @@ const keepsUp = 0.95
 func arrivals(d *chart.Data, c *chart.Cell) string {
 	rate := c.At("request_rate")
 	s := d.Get(c, metrics.RequestThroughput, "avg")
-	if math.IsNaN(rate) || d.Window != "steady" || !(s.Value < keepsUp*rate) || s.High >= rate {
+	if math.IsNaN(rate) || c.Window != "steady" || !(s.Value < keepsUp*rate) || s.High >= rate {
 		return ""
 	}
 	out := fmt.Sprintf("%s of %s requests/s are answered", interval(s), words.Number(rate))
