@@ -184,7 +184,7 @@ func (q *quickly) search(
 		return q.tooSlow(first, l, c)
 	}
 	k, err := q.kept("quick", fmt.Sprintf("How many users %s at %s serves within limits: made by aiperf quick --budget %s.",
-		q.ask.Model, q.shown(), words.Span(q.ask.Budget)), c.Text)
+		q.ask.Model, q.shown(), q.ask.Budget), c.Text)
 	if err != nil {
 		return err
 	}

@@ -122,7 +122,7 @@ func checkLimit(text string) (schema.Limit, error) {
 	l, ok := schema.ParseLimit(text)
 	if !ok {
 		return l, diag.New(fmt.Sprintf("--limit: %q: expected one metric of a request and its limit",
-			words.Clip(text, 80)), `such as "time_to_first_token < 500"`)
+			words.Clip(text, 80)), `such as "time_to_first_token < 500"; limits on times are in milliseconds, without a unit`)
 	}
 	m, known := metrics.Lookup(l.Tag)
 	if !known || !m.PerRequest() {

@@ -40,8 +40,8 @@ var terms = []term{
 	},
 	{
 		"bracket",
-		[]string{"holds", "fails", "both ends confirmed by a second run", "confirmed by a second run", "one end measured only once"},
-		"What a search finds: the highest load that keeps the limits (holds) and the lowest one above it that does not (fails). The limit of the server lies between the two. Confirmed by a second run: two runs of either load said the same.",
+		[]string{"holds", "fails", "both ends confirmed by a second run", "confirmed by a second run", "one end measured only once", "not confirmed yet"},
+		"What a search finds: the highest load that keeps the limits (holds) and the lowest one above it that does not (fails). The limit of the server lies between the two. Confirmed by a second run: two runs of either load said the same. Not confirmed yet: runs of other loads differed, so that two are too few, or every run of it came after a smaller load, or after a larger one.",
 		[]string{"gate"},
 	},
 	{

@@ -215,11 +215,16 @@ func startIdentity(ctx context.Context, w *Watched) (Observer, error) {
 	return o, nil
 }
 
-// Stop asks once more, unless nobody had a list at the start.
+// Stop asks once more, unless no server had a list at the start. Where a second Ctrl-C leaves no time to
+// ask, nothing is known of the end, which is no change of the server.
 func (o *identified) Stop(ctx context.Context, out *Result) error {
-	if out != nil {
-		out.Doubt = cmp.Or(out.Doubt, o.doubt)
-		out.Identity = identity(o.before, func() []verdict.ServerIdentity { return o.who.ask(ctx) }, o.asked)
+	if out == nil {
+		return nil
+	}
+	out.Doubt = cmp.Or(out.Doubt, o.doubt)
+	id := identity(o.before, func() []verdict.ServerIdentity { return o.who.ask(ctx) }, o.asked)
+	if ctx.Err() == nil {
+		out.Identity = id
 	}
 	return nil
 }

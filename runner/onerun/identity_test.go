@@ -1,6 +1,7 @@
 package onerun
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -68,6 +69,27 @@ func TestModelsURL(t *testing.T) {
 	} {
 		if got := serverURL(base, "/v1/models"); got != want {
 			t.Errorf("serverURL(%q) = %q, want %q", base, got, want)
+		}
+	}
+}
+
+// A run that a second Ctrl-C ends says nothing about who answers at its end.
+func TestIdentityOfACutRun(t *testing.T) {
+	t.Parallel()
+	list := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"data":[{"id":"a"}]}`)
+	}))
+	defer list.Close()
+	who := NewInquirer(&schema.Endpoint{}, transport.Config{Targets: []string{list.URL}})
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for _, c := range []struct {
+		ctx  context.Context
+		seen bool
+	}{{t.Context(), true}, {ended, false}} {
+		o, out := &identified{who: who, before: who.ask(t.Context())}, &Result{}
+		if err := o.Stop(c.ctx, out); err != nil || (out.Identity != nil) != c.seen {
+			t.Errorf("identity %+v, %v; want one: %v", out.Identity, err, c.seen)
 		}
 	}
 }

@@ -176,17 +176,8 @@ func (r *Report) quickSure() string {
 		requests += o.Sent
 	}
 	sure := "95 % intervals"
-	switch {
-	case a.Holds == nil && a.Fails == nil:
+	if sure += ", " + r.confirmed(); a.Holds == nil && a.Fails == nil {
 		sure = "no load is certain"
-	case a.Sure && (a.Holds == nil || a.Fails == nil):
-		sure += ", confirmed by a second run"
-	case a.Sure:
-		sure += ", both ends confirmed by a second run"
-	case a.Holds == nil || a.Fails == nil:
-		sure += ", measured only once"
-	default:
-		sure += ", one end measured only once"
 	}
 	work := ""
 	if len(b.Datasets) > 0 {

@@ -256,17 +256,37 @@ func (r *Report) Law() string {
 // searchLimit is what a load has to show to hold, and how sure its ends are.
 func (r *Report) searchLimit() string {
 	text := r.searchLimits()
-	switch a := r.Search; {
-	case text == "", a.Holds == nil && a.Fails == nil:
+	if text == "" || r.Search.Holds == nil && r.Search.Fails == nil {
 		return text
-	case a.Sure && (a.Holds == nil || a.Fails == nil):
-		return text + " (95 % intervals, confirmed by a second run)"
-	case a.Sure:
-		return text + " (95 % intervals, both ends confirmed by a second run)"
-	case a.Holds == nil || a.Fails == nil:
-		return text + " (95 % intervals, measured only once)"
 	}
-	return text + " (95 % intervals; one end was measured only once)"
+	return text + " (95 % intervals, " + r.confirmed() + ")"
+}
+
+// confirmed says whether the ends of the bracket were seen often enough.
+func (r *Report) confirmed() string {
+	ends, once := 0, 0
+	for _, l := range []*search.Load{r.Search.Holds, r.Search.Fails} {
+		if l != nil {
+			ends++
+			if l.Runs < 2 {
+				once++
+			}
+		}
+	}
+	which := ""
+	if ends == 2 {
+		which = "one end "
+		if r.Search.Sure || once == 2 {
+			which = "both ends "
+		}
+	}
+	switch {
+	case r.Search.Sure:
+		return which + "confirmed by a second run"
+	case once > 0:
+		return which + "measured only once"
+	}
+	return which + "not confirmed yet" // runs of other loads differ, or none came from the other side
 }
 
 // searchLimits are the conditions of a search in words.

@@ -100,8 +100,8 @@ func (r *Report) wanted() (out []step) {
 		}
 		return append(r.widen(), r.cause()...) // where the budget is spent, a resume goes on
 	}
-	if r.Results == nil || r.Adaptive != nil {
-		return nil
+	if r.Results == nil || r.Adaptive != nil || strings.HasPrefix(r.Command, "aiperf quick") {
+		return nil // after a look of quick comes its search
 	}
 	var few, many []wanted
 	most := wanted{}

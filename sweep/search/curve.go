@@ -12,7 +12,8 @@ import (
 type Curve struct {
 	Points []Point // ascending by load
 	// Likely is the most likely limit: where the isotonic share crosses the share that is
-	// asked for, over the logarithm of the load. NaN where it does not.
+	// asked for, over the logarithm of the load. NaN where it does not, and between loads that
+	// are far apart: the share falls late and steeply, which no straight line tells.
 	Likely float64
 	Law    *stats.Scaling // nil where it does not fit
 	NoLaw  string         // why, "" where it does
@@ -88,11 +89,17 @@ func (c *Curve) isotonic(t Terms, shares, weights []float64) {
 		if (a >= t.Share) != (b >= t.Share) {
 			at := (a - t.Share) / (a - b)
 			x, y := math.Log(c.Points[i-1].Load), math.Log(c.Points[i].Load)
+			if math.Abs(y-x) > math.Log(mostApart) {
+				return
+			}
 			c.Likely = math.Exp(x + at*(y-x))
 			return
 		}
 	}
 }
+
+// mostApart is how many times a load may be the one beside it for the limit to be placed between them.
+const mostApart = 1.3
 
 // scale fits the Universal Scalability Law to the runs, or says why it does not fit.
 func (s *state) scale(c *Curve) {
@@ -124,6 +131,8 @@ func (s *state) scale(c *Curve) {
 	case worst > mostResidual:
 		c.NoLaw = fmt.Sprintf("at %g users the throughput lies %.0f %% from it; at most %.0f %% would do", at, 100*worst,
 			100*mostResidual)
+	case law.Sigma.High > 1:
+		c.NoLaw = fmt.Sprintf("contention could be anything from %.3g to %.3g %%", 100*law.Sigma.Low, 100*law.Sigma.High)
 	default:
 		c.Law = law
 		for i := range c.Points {
