@@ -25,7 +25,8 @@ func demo() *Data {
 	for e, name := range []string{"baseline", "candidate"} {
 		for _, conc := range []float64{1, 4, 16} {
 			c := &Cell{
-				ID: name + setting(conc), Index: len(d.Cells), Trials: 3, Verdict: validity.Valid, Front: conc == 16, Window: full,
+				ID: name + setting(conc), Index: len(d.Cells), Trials: 3, Verdict: validity.Valid,
+				Front: conc == 16, Window: full,
 				Values: map[string]Value{"endpoint": {math.NaN(), name}, "concurrency": {Number: conc}},
 				stats:  map[key]Stat{}, trials: map[key]map[int]Stat{},
 			}
@@ -845,7 +846,7 @@ func TestWindowOfACell(t *testing.T) {
 			t.Errorf("cell %d: latency %v, throughput %v, want %v", i, latency, rate, want)
 		}
 	}
-	if got := d.WindowOf(d.Cells...); got != "steady window (2 cells: full window)" {
+	if got := d.WindowOf(d.Cells...); got != "steady window (2 cells: whole run)" {
 		t.Error(got)
 	}
 }

@@ -516,8 +516,15 @@ const (
 // chooseWindows finds that of each cell: the steady one where every trial has it, as on the screen.
 func (d *Data) chooseWindows() {
 	for _, c := range d.Cells {
-		k := key{steady, metrics.RequestLatency, "avg"}
-		if c.Window = full; len(c.trials[k]) > 0 && len(c.trials[k]) == len(c.trials[key{full, k.metric, k.stat}]) {
+		have := map[string]map[int]bool{steady: {}, full: {}}
+		for k, trials := range c.trials {
+			for n := range trials {
+				if of := have[k.window]; of != nil {
+					of[n] = true
+				}
+			}
+		}
+		if c.Window = full; len(have[steady]) > 0 && len(have[steady]) == len(have[full]) {
 			c.Window = steady
 		}
 	}
@@ -542,7 +549,7 @@ func (d *Data) WindowOf(cells ...*Cell) string {
 	case 0:
 		return "full window"
 	}
-	return fmt.Sprintf("steady window (%s: full window)", words.Count(len(cells)-n, "cell"))
+	return fmt.Sprintf("steady window (%s: whole run)", words.Count(len(cells)-n, "cell"))
 }
 
 // Load is the axis of load, "" when no one differs.

@@ -157,7 +157,8 @@ func saturation(d *chart.Data, slow *chart.Cell) string {
 	for _, c := range beside(d, slow, axis) {
 		s := d.Get(c, metrics.RequestThroughput, "avg")
 		load := c.At(axis)
-		if c.Verdict == validity.Invalid || c.Window != slow.Window || !(load < slow.At(axis)) || !(most.Value <= (1+level)*s.Value) {
+		if c.Verdict == validity.Invalid || c.Window != slow.Window || !(load < slow.At(axis)) ||
+			!(most.Value <= (1+level)*s.Value) {
 			continue
 		}
 		if enough == nil || load < enough.At(axis) {
