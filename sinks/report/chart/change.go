@@ -88,6 +88,16 @@ func (d *Data) ByWork() {
 	}
 }
 
+// work is what is asked of a cell, as far as cells differ in it.
+func (d *Data) work(c *Cell) (asked string) {
+	for _, a := range d.Axes {
+		if sweep.AxisNamed(a).Work {
+			asked += a + " " + valueOf(c, a) + "\n"
+		}
+	}
+	return asked
+}
+
 // System is the name of what a cell measures, where several systems are; "" elsewhere.
 func (d *Data) System(c *Cell) string {
 	i := slices.IndexFunc(d.Axes, func(a string) bool { return sweep.AxisNamed(a).System })

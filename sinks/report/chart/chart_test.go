@@ -850,3 +850,26 @@ func TestWindowOfACell(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Cells that were asked different things are never ranked against each other, so that each workload has a front.
+func TestAFrontOfEachWorkload(t *testing.T) {
+	t.Parallel()
+	d := demo()
+	for i, c := range d.Cells {
+		c.Front = true
+		c.Values["isl"] = Value{Number: float64(64 * (1 + i%2))}
+	}
+	d.Axes = []string{"endpoint", "isl", "concurrency"}
+	panels, _ := pareto(d, nil)
+	fronts := 0
+	for _, s := range panels[0].Series {
+		if s.Name == "on the Pareto front" {
+			if fronts++; len(s.Points) != 3 {
+				t.Errorf("a front of %d points, want the 3 of one workload", len(s.Points))
+			}
+		}
+	}
+	if fronts != 2 {
+		t.Errorf("%d fronts, want 2", fronts)
+	}
+}

@@ -3,6 +3,7 @@ package chart
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -347,7 +348,7 @@ func pareto(d *Data, _ *Cell) ([]draw.Panel, string) {
 		return nil, fmt.Sprintf("one user gets the same speed in every cell, within %.0f %%: throughput against load shows the rest", 100*sameSpeed)
 	}
 	p := draw.Panel{X: d.speedAxis(), Y: draw.Axis{Label: label, Zero: true, Wide: true}}
-	front := draw.Series{Name: "on the Pareto front", Ink: draw.Text, Line: true, Dash: draw.Dotted, Bare: true}
+	fronts := map[string][]draw.Point{} // by what was asked: cells are ranked within it
 	for i, g := range d.groups(d.Load()) {
 		s := draw.Series{Name: g.name, Ink: draw.Nth(i), Dash: i / 4, Shape: i, Line: len(g.cells) > 1}
 		for _, c := range g.cells {
@@ -363,15 +364,21 @@ func pareto(d *Data, _ *Cell) ([]draw.Panel, string) {
 			if c.Front {
 				q.Title += "; on the front"
 				q.Above = true
-				front.Points = append(front.Points, draw.At(x.Value, y.Value, ""))
+				work := d.work(c)
+				fronts[work] = append(fronts[work], draw.At(x.Value, y.Value, ""))
 			}
 			s.Points = append(s.Points, q)
 		}
 		p.Series = append(p.Series, s)
 	}
-	slices.SortFunc(front.Points, func(a, b draw.Point) int { return cmp.Compare(a.X, b.X) })
-	if len(front.Points) > 1 {
-		p.Series = append(p.Series, front)
+	for _, work := range slices.Sorted(maps.Keys(fronts)) {
+		front := draw.Series{
+			Name: "on the Pareto front", Ink: draw.Text, Line: true, Dash: draw.Dotted, Bare: true, Points: fronts[work],
+		}
+		slices.SortFunc(front.Points, func(a, b draw.Point) int { return cmp.Compare(a.X, b.X) })
+		if len(front.Points) > 1 {
+			p.Series = append(p.Series, front)
+		}
 	}
 	return []draw.Panel{p}, ""
 }
