@@ -64,11 +64,12 @@ bench:
 	go test -run 'TestAgainstServersLog|TestStoppedClient|TestClientOnABusyCore' ./internal/acceptance -v -timed
 
 # samples makes the result files of other clients again that sinks/results holds pairs of, with
-# the vllm and the python3 with sglang that the PATH finds, and a folder TOK with tokenizer.json.
+# the clients that the PATH finds, the python3 with sglang, and a folder TOK with tokenizer.json.
+# CLIENTS names some of them, as in "guidellm aiperf:a1".
 # It is no test: the tools are large, and CI has none of them.
 samples:
 	go build -o build/aiperf ./cmd/aiperf
-	python3 sinks/results/testdata/pairs.py build/aiperf $(TOK)
+	python3 sinks/results/testdata/pairs.py build/aiperf $(TOK) $(CLIENTS)
 
 # sim prints the figures of docs/simulations.md: how often a conclusion is wrong,
 # over TIMES times as many plans as the tests simulate (10 take seven minutes of a

@@ -205,6 +205,28 @@ func TestNotComparableByHand(t *testing.T) {
 	}
 }
 
+// guidellm counts a request's inter token latency as often as there are times between its tokens:
+// of three(), 10, 10 and 20 ms over 3, 2 and 1 of them, its mean is 70 / 6 ms, ours 40 / 3.
+func TestWeighedByHand(t *testing.T) {
+	t.Parallel()
+	of, sum, n := perRequest["guidellm inter_token_latency_ms"], 0.0, 0.0
+	all := three()
+	for i := range all {
+		sum, n = sum+of(&all[i])*(all[i].osl()-1), n+all[i].osl()-1
+	}
+	if theirs := sum / n; math.Abs(theirs-70./6) > 1e-9 || math.Abs(mean(all, of)-40./3) > 1e-9 {
+		t.Errorf("mean %v, of requests %v", theirs, mean(all, of))
+	}
+	for _, c := range []struct {
+		settings []importer.Setting
+		want     importer.Relation
+	}{{nil, importer.NotComparable}, {[]importer.Setting{{Name: "output_length", Value: "constant"}}, importer.Equal}} {
+		if d, _ := importer.Define("guidellm", "", "inter_token_latency_ms", c.settings); d.Relation != c.want {
+			t.Errorf("of %v it is %s, want %s", c.settings, d.Relation, c.want)
+		}
+	}
+}
+
 // Counts and rates: four requests, one of which failed, in a window of 67 ms.
 func TestCountsByHand(t *testing.T) {
 	t.Parallel()

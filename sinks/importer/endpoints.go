@@ -26,7 +26,11 @@ func readEndpoints(path string, res *Result) error {
 			}
 		}
 	}
-	run.OK, run.Failed = whole(doc["n_samples_completed"]), whole(doc["n_samples_failed"])
+	run.Failed = whole(doc["n_samples_failed"])
+	run.OK = max(0, whole(doc["n_samples_completed"])-run.Failed) // those that failed are completed, too
+	if run.Failed == 0 {
+		run.told = []Setting{{"n_samples_failed", "0"}}
+	}
 	pattern := branch(doc, "run_config", "load_pattern")
 	if c, rate := branch(pattern, "target_concurrency"), branch(pattern, "target_qps"); c != nil || rate != nil {
 		run.load(c, rate, nil)

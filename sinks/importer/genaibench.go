@@ -1,6 +1,9 @@
 package importer
 
-import "math"
+import (
+	"math"
+	"path/filepath"
+)
 
 // genai-bench writes a file for each scenario and load: aggregates and single requests,
 // in seconds or, from 0.0.3 on, in the unit that the file names.
@@ -37,6 +40,7 @@ func readGenAIBench(path string, res *Result) error {
 	run.OK, run.Failed = whole(of["num_completed_requests"]), whole(of["num_error_requests"])
 	run.load(of["num_concurrency"], nil, nil)
 	run.set("scenario", words(of["scenario"]))
+	askedOfGenAIBench(&run, filepath.Join(filepath.Dir(path), "experiment_metadata.json"))
 	run.failsWithout()
 	run.Each = func(take func(*Request) error) error {
 		return eachAt(path, []string{"individual_request_metrics"}, 0, func(v any) error {
@@ -56,4 +60,19 @@ func readGenAIBench(path string, res *Result) error {
 	}
 	res.Runs = append(res.Runs, run)
 	return nil
+}
+
+// askedOfGenAIBench takes what was asked for out of the file that the tool puts beside its figures.
+// It ends by the clock or after about as many requests as it was told, so that how many were
+// made is no setting. A file that is not there says nothing.
+func askedOfGenAIBench(run *Run, path string) {
+	doc, err := document(path, func(string) bool { return false })
+	if err != nil {
+		return
+	}
+	run.Version, run.Model = words(doc["benchmark_version"]), words(doc["api_model_name"])
+	for _, name := range []string{"max_requests_per_run", "max_time_per_run_s"} {
+		run.set(name, number64(doc[name]))
+	}
+	run.set("task", words(doc["task"]))
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"path/filepath"
 	"strings"
+
+	"aiperf.dev/aiperf/internal/metrics"
 )
 
 // guidellm writes one report with a benchmark for each load, each with its requests by how
@@ -34,6 +36,12 @@ func readGuideLLM(path string, res *Result) error {
 		of, _ := branch(b, "metrics").(map[string]any)
 		for _, name := range sortedKeys(of) {
 			run.spread("metrics."+name+".successful", name, branch(of[name], "successful"), 1)
+		}
+		if lengths := branch(of["output_token_count"], "successful"); asFloat(branch(lengths, "min")) ==
+			asFloat(branch(lengths, "max")) {
+			run.told = []Setting{{"output_length", "constant"}}
+		} else { // it counts a request as often as it has times between tokens
+			run.rebuilt = []string{metrics.InterTokenLatency}
 		}
 		run.spread("duration", "duration", branch(b, "duration"), 1)
 		run.spread("metrics.request_totals.successful", "successful", branch(totals, "successful"), 1)

@@ -57,8 +57,9 @@ type Run struct {
 	// distribution to draw.
 	Each    func(take func(*Request) error) error
 	tool    string
-	stepped bool     // percentiles are values that occurred
-	rebuilt []string // metrics that Each works out in another way than the tool does
+	told    []Setting // what the figures tell, where the meaning of others depends on it
+	stepped bool      // percentiles are values that occurred
+	rebuilt []string  // metrics that Each works out in another way than the tool does
 }
 
 // Sent is how many requests ended, well or not.

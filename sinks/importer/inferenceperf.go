@@ -1,9 +1,12 @@
 package importer
 
 import (
+	"cmp"
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // inference-perf writes a folder: a summary, one file a stage of the load, and the single
@@ -45,10 +48,11 @@ func readInferencePerf(files []found, res *Result) error {
 			res.note("%s holds single requests without a summary: left out", filepath.Base(records))
 		}
 		for _, f := range stages {
-			run, err := readStage(f.full)
+			run, err := readStage(f.full, res)
 			if err != nil {
 				return named(f, err)
 			}
+			askedOfInferencePerf(run, filepath.Join(dir, "config.yaml"))
 			if records != "" && len(stages) == 1 { // they do not tell their stage
 				run.Each = func(take func(*Request) error) error { return eachInferencePerf(records, take) }
 			}
@@ -64,7 +68,7 @@ var inSeconds = []string{
 	"inter_token_latency",
 }
 
-func readStage(path string) (*Run, error) {
+func readStage(path string, res *Result) (*Run, error) {
 	doc, err := document(path, func(string) bool { return false })
 	if err != nil {
 		return nil, err
@@ -87,12 +91,47 @@ func readStage(path string) (*Run, error) {
 	run.spread("failures.count", "failures", branch(doc, "failures", "count"), 1)
 	run.spread("benchmark_time_seconds", "benchmark_time_seconds", doc["benchmark_time_seconds"], 1)
 	run.OK, run.Failed = whole(branch(doc, "successes", "count")), whole(branch(doc, "failures", "count"))
-	run.load(branch(doc, "load_summary", "concurrency"), branch(doc, "load_summary", "requested_rate"), nil)
-	if branch(doc, "load_summary", "concurrency") != nil { // else time decides
-		run.set("phases.0.requests", number64(branch(doc, "load_summary", "count")))
+	concurrency, rate := branch(doc, "load_summary", "concurrency"), branch(doc, "load_summary", "requested_rate")
+	count := branch(doc, "load_summary", "count")
+	if concurrency != nil && asFloat(rate) == asFloat(count) {
+		// a load of so many at once is queued over one second, and the file has that for a rate
+		if achieved := asFloat(branch(doc, "load_summary", "achieved_rate")); achieved > 0.9*asFloat(rate) {
+			res.note("%s requests at %s at once were queued over one second, and the server was as fast: their rate is "+
+				"that of the queue, and fewer were in flight than asked for", number64(count), number64(concurrency))
+		}
+		rate, run.Closed = nil, true
+	}
+	run.load(concurrency, rate, nil)
+	if concurrency != nil { // else time decides
+		run.set("phases.0.requests", number64(count))
 	}
 	run.failsWithout()
 	return run, nil
+}
+
+// askedOfInferencePerf takes what was asked for out of the configuration that the tool puts beside
+// its figures. A file that is not there, or is another's, says nothing.
+func askedOfInferencePerf(run *Run, path string) {
+	doc, err := readYAML(path)
+	if err != nil || branch(doc, "server", "model_name") == nil || branch(doc, "load", "stages") == nil {
+		return
+	}
+	run.Model = words(branch(doc, "server", "model_name"))
+	run.set("endpoint.type", chatOrCompletions(words(branch(doc, "api", "type"))+"s"))
+	if streaming, ok := branch(doc, "api", "streaming").(bool); ok {
+		run.set("endpoint.streaming", strconv.FormatBool(streaming))
+	}
+	run.set("data.type", words(branch(doc, "data", "type")))
+	for _, name := range []string{"input_distribution", "output_distribution"} {
+		var said []string
+		for _, part := range []string{"type", "mean", "std_dev", "min", "max"} {
+			v := branch(doc, "data", name, part)
+			if text := cmp.Or(words(v), number64(v)); text != "" {
+				said = append(said, part+"="+text)
+			}
+		}
+		run.set("data."+name, strings.Join(said, ","))
+	}
 }
 
 func eachInferencePerf(path string, take func(*Request) error) error {

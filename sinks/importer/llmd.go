@@ -34,18 +34,9 @@ const (
 )
 
 func readLLMD(path string, res *Result) error {
-	f, err := os.Open(path)
+	doc, err := readYAML(path)
 	if err != nil {
 		return err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, mostReport))
-	if err != nil {
-		return err
-	}
-	var doc map[string]any
-	if err := yaml.Unmarshal(b, &doc); err != nil { // JSON is YAML, too
-		return errors.New(strings.ReplaceAll(err.Error(), "\n", " "))
 	}
 	run := Run{Version: words(doc["version"])}
 	if v := asFloat(doc["version"]); run.Version == "" && v > 0 { // 0.3 without quotes is a number in YAML
@@ -59,7 +50,6 @@ func readLLMD(path string, res *Result) error {
 	if all == nil {
 		at, all = "metrics", doc["metrics"]
 	}
-	all = floats(all, 0)
 	for _, group := range []string{"latency", "throughput", "requests"} {
 		of, _ := branch(all, group).(map[string]any)
 		for _, name := range sortedKeys(of) {
@@ -84,6 +74,25 @@ func readLLMD(path string, res *Result) error {
 	run.failsWithout()
 	res.Runs = append(res.Runs, run)
 	return nil
+}
+
+// readYAML reads a document of YAML, or of JSON, with all its numbers as those of JSON.
+func readYAML(path string) (map[string]any, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, mostReport))
+	if err != nil {
+		return nil, err
+	}
+	var doc map[string]any
+	if err := yaml.Unmarshal(b, &doc); err != nil { // JSON is YAML, too
+		return nil, errors.New(strings.ReplaceAll(err.Error(), "\n", " "))
+	}
+	doc, _ = floats(doc, 0).(map[string]any)
+	return doc, nil
 }
 
 // floats makes every number of a tree one of JSON's.

@@ -13,7 +13,7 @@ func (r *Run) relate(tool, version string) {
 	count := map[string]float64{}
 	r.tool, r.Version = tool, version
 	for _, f := range r.Figures {
-		d, ok := Define(tool, version, f.Metric, r.Settings)
+		d, ok := r.define(f.Metric)
 		if !ok || d.Ours == "-" || !metrics.Finite(f.Value) {
 			continue
 		}
@@ -60,6 +60,11 @@ func (r *Run) relate(tool, version string) {
 	slices.SortStableFunc(r.Stats, func(a, b metrics.Stat) int { return order[a.Tag] - order[b.Tag] })
 }
 
+// define is what the tool means by a metric of this run.
+func (r *Run) define(metric string) (Definition, bool) {
+	return Define(r.tool, r.Version, metric, slices.Concat(r.Settings, r.told))
+}
+
 // Definitions are what the tool means by each of the run's figures that is near one of
 // ours, each once.
 func (r *Run) Definitions() (out []Definition) {
@@ -69,7 +74,7 @@ func (r *Run) Definitions() (out []Definition) {
 			continue
 		}
 		seen[f.Metric] = true
-		if d, ok := Define(r.tool, r.Version, f.Metric, r.Settings); ok && d.Ours != "-" {
+		if d, ok := r.define(f.Metric); ok && d.Ours != "-" {
 			out = append(out, d)
 		}
 	}

@@ -131,7 +131,7 @@ func Write(paths []string, dir, version string, audit []byte) (*Result, error) {
 		}
 	}
 	for i := range res.Runs {
-		ix.Runs = append(ix.Runs, indexed(&res.Runs[i], res.Tool))
+		ix.Runs = append(ix.Runs, indexed(&res.Runs[i]))
 	}
 	if err := resultdir.WriteJSON(filepath.Join(dir, IndexName), ix); err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func copyFile(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-func indexed(r *Run, tool string) IndexedRun {
+func indexed(r *Run) IndexedRun {
 	out := IndexedRun{
 		Cell: r.Label, Trial: r.Trial, OK: r.OK, Failed: r.Failed, Error: r.Err, Recomputable: r.Each != nil,
 	}
@@ -193,7 +193,7 @@ func indexed(r *Run, tool string) IndexedRun {
 	}
 	for _, f := range r.Figures {
 		x := IndexedFigure{Key: f.Key, Metric: f.Metric, Stat: f.Stat, Value: f.Value}
-		if d, ok := Define(tool, r.Version, f.Metric, r.Settings); ok && d.Ours != "-" {
+		if d, ok := r.define(f.Metric); ok && d.Ours != "-" {
 			x.Ours, x.Relation = d.Ours, d.Relation
 		}
 		if metrics.Finite(f.Value) {

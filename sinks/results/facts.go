@@ -62,6 +62,9 @@ func leaves(out []receipt.Fact, path string, node any) []receipt.Fact {
 		return out
 	}
 	value := fmt.Sprint(node)
+	if _, number := node.(json.Number); number {
+		value = strings.TrimSuffix(value, ".0") // as Python writes a whole one
+	}
 	if len(value) > longestFact {
 		value = fmt.Sprintf("sha256 %x", sha256.Sum256([]byte(value)))
 	}

@@ -12,14 +12,16 @@ import (
 	"aiperf.dev/aiperf/sinks/results"
 )
 
-// The files of testdata/pairs were written by the tools themselves: vLLM 0.32.0 and SGLang
-// 0.5.23 against the built-in server, 40 requests of 64 and 16 tokens, four at once. a1 and a2
+// pairTools are the tools of testdata/pairs.
+var pairTools = []string{"aiperf", "endpoints", "genai-bench", "guidellm", "inference-perf", "sglang", "vllm"}
+
+// The files of testdata/pairs were written by the tools themselves (docs/receipt.md has their
+// versions) against the built-in server: 40 requests of 64 and 16 tokens, four at once. a1 and a2
 // are one command; drawn1, 2 and 3 one with drawn lengths and other seeds; each of the others
-// is a1's command with one thing changed. Texts and the times between tokens are left out.
+// is a1's command with one thing changed. Texts and most of the single requests are left out.
 func pair(t *testing.T, tool, first, second string) (unlike []receipt.Unlike, refusal error) {
 	t.Helper()
-	return between(t, filepath.Join("testdata", "pairs", tool, first+".json"),
-		filepath.Join("testdata", "pairs", tool, second+".json"))
+	return between(t, pairPath(tool, first), pairPath(tool, second))
 }
 
 func between(t *testing.T, first, second string) (unlike []receipt.Unlike, refusal error) {
@@ -37,7 +39,7 @@ func between(t *testing.T, first, second string) (unlike []receipt.Unlike, refus
 func TestPairsOfOneCommand(t *testing.T) {
 	t.Parallel()
 	refused, of := 0, 0
-	for _, tool := range []string{"sglang", "vllm"} {
+	for _, tool := range pairTools {
 		for _, p := range [][2]string{{"a1", "a2"}, {"drawn1", "drawn2"}, {"drawn1", "drawn3"}, {"drawn2", "drawn3"}} {
 			for _, names := range [][2]string{p, {p[1], p[0]}} {
 				of++
@@ -69,6 +71,29 @@ func TestPairsThatDiffer(t *testing.T) {
 		{"sglang", "isl", "random_input_len is 64 in the first, 96 in the second"},
 		{"sglang", "osl", "random_output_len is 16 in the first, 24 in the second"},
 		{"sglang", "drawn1", "random_range_ratio is 1 in the first, 0.6 in the second"},
+		{"guidellm", "requests", "--request-count is 40 in the first, 60 in the second"},
+		{"guidellm", "isl", "data is "},
+		{"guidellm", "osl", "data is "},
+		{"guidellm", "drawn1", "data is "},
+		{"guidellm", "model", "model is demo in the first, other in the second"},
+		{"aiperf", "concurrency", "--concurrency is 4 in the first, 8 in the second"},
+		{"aiperf", "requests", "--request-count is 40 in the first, 60 in the second"},
+		{"aiperf", "isl", "--isl is 64 in the first, 96 in the second"},
+		{"aiperf", "osl", "--osl is 16 in the first, 24 in the second"},
+		{"aiperf", "drawn1", "--isl-stddev is 0 in the first, 25 in the second"},
+		{"inference-perf", "requests", "--request-count is 40 in the first, 60 in the second"},
+		{"inference-perf", "isl", "data.input_distribution is type=normal,mean=64,"},
+		{"inference-perf", "osl", "data.output_distribution is type=normal,mean=16,"},
+		{"inference-perf", "drawn1", "data.input_distribution is type=normal,mean=64,"},
+		{"inference-perf", "model", "model is demo in the first, other in the second"},
+		{"genai-bench", "requests", "max_requests_per_run is 40 in the first, 60 in the second"},
+		{"genai-bench", "isl", "scenario is D(64,16) in the first, D(96,16) in the second"},
+		{"genai-bench", "osl", "scenario is D(64,16) in the first, D(64,24) in the second"},
+		{"genai-bench", "drawn1", "scenario is D(64,16) in the first, N(64,25)/(16,6) in the second"},
+		{"endpoints", "requests", "--request-count is 40 in the first, 60 in the second"},
+		{"endpoints", "isl", "tokens.input.sent.mean is 64 in the first, 96 in the second"},
+		{"endpoints", "drawn1", "tokens.input.sent.sd is 0 in the first"},
+		{"genai-bench", "model", "model is demo in the first, other in the second"},
 	} {
 		for _, turned := range []bool{false, true} {
 			first, second, named := "a1", c.other, c.named
@@ -84,12 +109,36 @@ func TestPairsThatDiffer(t *testing.T) {
 	}
 }
 
+// Failures are what came of a run and no other workload: they are counted, and not refused.
+func TestPairsWithFailures(t *testing.T) {
+	t.Parallel()
+	for _, tool := range pairTools {
+		if _, refusal := pair(t, tool, "a1", "failures"); refusal != nil {
+			t.Errorf("%s: %v", tool, refusal)
+		}
+		for name, some := range map[string]bool{"a1": false, "failures": true} {
+			s, err := results.Read(pairPath(tool, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := s.Receipt(0)
+			failed, share := r.Float("requests.failed"), r.Float("requests.failed_share")
+			if want := failed / r.Float("requests.attempted"); (failed > 0) != some || math.Abs(share-want) > 1e-6 ||
+				some && (share < 0.1 || share > 0.5) { // a quarter was refused by chance
+				t.Errorf("%s %s: %v failed, a share of %v", tool, name, failed, share)
+			}
+		}
+	}
+}
+
 // Another concurrency is another cell: there is nothing to compare.
 func TestPairsOfAnotherConcurrency(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []string{"sglang", "vllm"} {
-		a, b, err := results.Two(filepath.Join("testdata", "pairs", tool, "a1.json"),
-			filepath.Join("testdata", "pairs", tool, "concurrency.json"))
+	for _, tool := range pairTools {
+		if tool == "aiperf" { // its folders name the cells
+			continue
+		}
+		a, b, err := results.Two(pairPath(tool, "a1"), pairPath(tool, "concurrency"))
 		if err != nil {
 			t.Fatal(err)
 		}
