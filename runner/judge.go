@@ -216,6 +216,7 @@ func (r *runner) read(m *measured, rep *RunReport) (*reading, error) {
 		rep.DataNotes = append([]string{rep.Fidelity.line()}, rep.DataNotes...)
 	}
 	rep.Swaps = m.Swaps
+	rep.FailedEffect, rep.GoodEffect = s.failed.effect(), s.good.effect()
 	rep.SLOMissed, rep.SLOSeveral = missed.Of, missed.Several
 	rep.Censored = censored(c.Censoring())
 	rep.Warnings = append(rep.Warnings, parts.Notes()...)
@@ -225,7 +226,7 @@ func (r *runner) read(m *measured, rep *RunReport) (*reading, error) {
 	}
 	out := &reading{
 		summaries: c.Summaries(), parts: parts.Parts(), sample: s.sorted(),
-		effect: s.good.effect(), tiers: s.shares(), answers: s.answers, evidence: e, files: files,
+		tiers: s.shares(), answers: s.answers, evidence: e, files: files,
 	}
 	beside.Wait()
 	if err := errors.Join(digestErr, recordsErr); err != nil {
@@ -292,8 +293,8 @@ func (r *runner) summarize(run sweep.Run, rep *RunReport) (*reading, error) {
 		return nil, err
 	}
 	return &reading{
-		summaries: c.Summaries(), parts: parts.Parts(), sample: s.sorted(), effect: s.good.effect(),
-		tiers: s.shares(), answers: s.answers,
+		summaries: c.Summaries(), parts: parts.Parts(), sample: s.sorted(), tiers: s.shares(),
+		answers: s.answers,
 	}, nil
 }
 
@@ -302,7 +303,6 @@ type reading struct {
 	summaries []metrics.Summary // full, then steady if there is one
 	parts     []metrics.Part    // of each target and of each model, where there are several
 	sample    []float64         // of the metric that decides when trials are enough
-	effect    float64           // design effect on the share of good requests, where a search asks
 	tiers     []decide.TierGood // the same of several limits
 	answers   decide.Scores     // to questions with known answers
 	evidence  *verdict.Evidence
@@ -319,11 +319,12 @@ func (r *reading) shown(tag string) (metrics.Stat, bool) {
 	return metrics.Stat{}, false
 }
 
-// figures are those of the whole span that are known.
+// figures are those that are known, of the span that the result shows: the live view says no other number of a run
+// than the result does.
 func (r *reading) figures() map[string]float64 {
 	out := map[string]float64{}
 	for _, f := range sinks.CellFigures() {
-		if stat, ok := r.summaries[0].Get(f.Tag); ok {
+		if stat, ok := r.shown(f.Tag); ok {
 			if v := stat.Value(f.Stat); !math.IsNaN(v) && !math.IsInf(v, 0) {
 				out[f.Name] = v
 			}

@@ -37,7 +37,8 @@ func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
 	for _, t := range read.tiers {
 		o.Parts = append(o.Parts, t.Part)
 	}
-	o.Took, o.GoodEffect, o.Tiers = rep.Ended.Sub(rep.Started), read.effect, read.tiers
+	o.Took, o.Tiers = rep.Ended.Sub(rep.Started), read.tiers
+	o.FailedEffect, o.GoodEffect = rep.FailedEffect, rep.GoodEffect
 	o.Gone = rep.Aborted != "" || rep.AllFailed && !slices.ContainsFunc(rep.Errors,
 		func(e verdict.ErrorCount) bool { return !strings.HasPrefix(e.Kind, string(record.Connection)) })
 	for _, b := range rep.Bounds {

@@ -69,6 +69,11 @@ type RunReport struct {
 	AllFailed bool                 `json:"all_failed,omitempty"`
 	Errors    []verdict.ErrorCount `json:"errors,omitempty"` // the most frequent, at most ten
 
+	// how many failures come together, see stats.Together, 0 where nothing failed; and the design effect on the share
+	// of good requests, 0 without limits
+	FailedEffect float64 `json:"failed_effect,omitempty"`
+	GoodEffect   float64 `json:"good_effect,omitempty"`
+
 	SLOMissed  map[string]int64 `json:"slo_missed,omitempty"`         // by metric: successes that missed its limit
 	SLOSeveral int64            `json:"slo_missed_several,omitempty"` // those that missed more than one limit
 

@@ -16,7 +16,8 @@ import (
 type sample struct {
 	metric *metrics.Metric
 	values []float64
-	good   *goods // nil: no search asks
+	good   *goods // nil: there are no limits
+	failed *goods // nil: nothing failed
 	tiers  []tier // of a search with several limits
 
 	answers decide.Scores
@@ -25,8 +26,11 @@ type sample struct {
 // sample is what a run brings along for the rule that ends trials early.
 func (r *runner) sample(run sweep.Run, rep *RunReport) *sample {
 	s := &sample{}
-	if r.plan.Experiment.Search != nil {
+	if r.plan.Experiment.Search != nil || len(run.Cell.Resolved.Benchmark.SLOs) > 0 {
 		s.good = &goods{}
+	}
+	if rep.Counts().Failed > 0 {
+		s.failed = &goods{answered: true}
 	}
 	for _, t := range r.plan.Tiers() {
 		opt := metricOptions(run, rep)
@@ -42,6 +46,7 @@ func (r *runner) sample(run sweep.Run, rep *RunReport) *sample {
 
 func (s *sample) add(rec *record.Record) {
 	s.good.add(rec)
+	s.failed.add(rec)
 	for _, t := range s.tiers {
 		t.all.Add(rec)
 		t.good.add(rec)
@@ -88,6 +93,8 @@ type goods struct {
 	at     []int64 // when they were due, ns
 	good   []bool
 	missed func(*record.Record) (clock, sent string) // the limit that one missed; nil: what the record says
+	// answered asks how many failures come together: what was cut off is left out, and whatever succeeded is good
+	answered bool
 }
 
 func (g *goods) add(rec *record.Record) {
@@ -95,14 +102,19 @@ func (g *goods) add(rec *record.Record) {
 		return
 	}
 	good := rec.Succeeded() && rec.SLOSet && rec.SLOFailed == ""
-	if g.missed != nil {
+	switch {
+	case g.answered && rec.Part()&record.Answered == 0:
+		return
+	case g.answered:
+		good = rec.Succeeded()
+	case g.missed != nil:
 		missed, _ := g.missed(rec)
 		good = rec.Succeeded() && missed == ""
 	}
 	g.at, g.good = append(g.at, rec.Intended), append(g.good, good)
 }
 
-// effect is their design effect in order of time; 0 where no search asks.
+// effect is their design effect in order of time; 0 where it is not asked.
 func (g *goods) effect() float64 {
 	if g == nil {
 		return 0
@@ -114,7 +126,10 @@ func (g *goods) effect() float64 {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(g.at[a], g.at[b]) })
 	inOrder := make([]bool, len(order))
 	for i, k := range order {
-		inOrder[i] = g.good[k]
+		inOrder[i] = g.good[k] != g.answered
+	}
+	if g.answered {
+		return stats.Together(inOrder)
 	}
 	return stats.DesignEffect(inOrder)
 }

@@ -155,6 +155,25 @@ func DesignEffect(good []bool) float64 {
 	return max(1, float64(size)*e.StdDev*e.StdDev/v)
 }
 
+// Together is how many hits come together in a run, whose attempts are in order of time: the design effect, and at
+// least the mean length of an unbroken row of hits, because ten batches do not see that a row longer than one is one.
+// 0 where nothing is hit.
+func Together(hit []bool) float64 {
+	hits, rows := 0, 0
+	for i, h := range hit {
+		if h {
+			hits++
+			if i == 0 || !hit[i-1] {
+				rows++
+			}
+		}
+	}
+	if hits == 0 {
+		return 0
+	}
+	return max(DesignEffect(hit), float64(hits)/float64(rows))
+}
+
 // clopperPearson is the exact interval of a share after k of n, by the beta
 // quantiles, which also take counts that are not whole:
 //

@@ -252,9 +252,7 @@ func fillChecks(dir string, cells []resultdir.LockCell, at map[[2]int]*decide.Ou
 	if err != nil {
 		return refuse(dir, err.Error(), "the directory is damaged: run the experiment again")
 	}
-	if !planInDoubt(rows) {
-		fillRanges(dir, cells, at)
-	}
+	fillReports(dir, cells, at, !planInDoubt(rows))
 	for i := range rows.N {
 		o := at[[2]int{number(rows, "cell_index", i), number(rows, "trial", i)}]
 		if o == nil || text(rows, "level", i) != "run" || text(rows, "check", i) != validity.Backlog {

@@ -20,8 +20,9 @@ func planInDoubt(checks *sinks.TableRows) bool {
 	return false
 }
 
-// fillRanges reads how far numbers in doubt may be off, which only the reports of the runs say.
-func fillRanges(dir string, cells []resultdir.LockCell, at map[[2]int]*decide.Outcome) {
+// fillReports reads what only the reports of the runs say: how many of the failed requests come together, and, with
+// ranges, how far numbers in doubt may be off.
+func fillReports(dir string, cells []resultdir.LockCell, at map[[2]int]*decide.Outcome, ranges bool) {
 	runs, _ := resultdir.Begun(dir) // a damaged journal says nothing
 	reports := resultdir.ReportsOf(dir)
 	for _, r := range runs {
@@ -29,13 +30,17 @@ func fillRanges(dir string, cells []resultdir.LockCell, at map[[2]int]*decide.Ou
 			Cell   string          `json:"cell"`
 			Trial  int             `json:"trial"`
 			Ranges validity.Ranges `json:"ranges"`
+			Failed float64         `json:"failed_effect"`
+			Good   float64         `json:"good_effect"`
 		}
 		if reports.Read(r.Run, r.Dir, &report) != nil {
 			continue
 		}
 		cell := slices.IndexFunc(cells, func(c resultdir.LockCell) bool { return c.ID == report.Cell })
 		if o := at[[2]int{cell, report.Trial}]; o != nil {
-			o.Ranges = report.Ranges
+			if o.FailedEffect, o.GoodEffect = report.Failed, report.Good; ranges {
+				o.Ranges = report.Ranges
+			}
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestRangesOfRunsAreReadBack(t *testing.T) {
 		}
 	}
 	at := map[[2]int]*decide.Outcome{{0, 0}: {}, {1, 0}: {}, {1, 1}: {}}
-	fillRanges(dir, []resultdir.LockCell{{ID: "a"}, {ID: "b"}}, at)
+	fillReports(dir, []resultdir.LockCell{{ID: "a"}, {ID: "b"}}, at, true)
 	want := validity.Range{Less: 0.01, More: 0.02}
 	if at[[2]int{0, 0}].Ranges != nil || at[[2]int{1, 0}].Ranges != nil ||
 		at[[2]int{1, 1}].Ranges["time_to_first_token.p50"] != want {

@@ -34,8 +34,10 @@ type Outcome struct {
 	Why                         string      // the plan's source gave the run; "" where no outcome decided that
 	Err                         string      // why there is no result; "" for a run that measured
 	Gone                        bool        // because the server was not there, or went away
-	// design effect within the run on the share of good requests; 0 where no search asks
-	GoodEffect  float64
+	// how many of the failed requests come together, and the design effect on the share of good ones; 0 where nothing
+	// failed, without limits, and where it is not known
+	FailedEffect, GoodEffect float64
+
 	Tiers       []TierGood // of a search with several limits, in the plan's order
 	Took        time.Duration
 	Interrupted bool // a signal cut it short: Err says where

@@ -19,7 +19,11 @@ func bad(e Estimates, m *metrics.Metric, good []float64) []stats.Tally {
 	var out []stats.Tally
 	for i, v := range good {
 		if n := e.whole(i, m); !math.IsNaN(v) && n > 0 {
-			out = append(out, stats.Tally{Hits: math.Round(n * (1 - v/m.Full())), Of: n})
+			effect := e.runs[i].FailedEffect
+			if m.LargerIsBetter {
+				effect = e.runs[i].GoodEffect
+			}
+			out = append(out, stats.Tally{Hits: math.Round(n * (1 - v/m.Full())), Of: n, Effect: effect})
 		}
 	}
 	return out

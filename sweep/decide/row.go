@@ -395,6 +395,13 @@ func (r *Row) judge(diff stats.Difference, level float64) {
 // open says how many trials would decide an UNDECIDED row: of a change that looks larger than
 // the margin those that show one of that size, else those that show that nothing changed.
 func (r *Row) open(diff stats.Difference, equal, level float64) {
+	if r.rise != nil && r.rise.sign*diff.Mean > equal { // counted, and not by their spread
+		if n, ok := r.rise.Trials(1 - level); ok {
+			n = even(max(n, leastRough))
+			r.Trials, r.AsSeen = Trials{Least: n, Most: n, Rough: true}, true
+			return
+		}
+	}
 	if beyond := math.Abs(diff.Mean) > equal; beyond {
 		r.Trials = trialsAbout(diff.SD, diff.DF, diff.N, func(sd float64) (int, bool) {
 			return stats.Design{SD: sd, Alpha: 1 - level}.Trials(diff.Mean, 0.8)

@@ -8,6 +8,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/seed"
+	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
@@ -137,6 +138,65 @@ func TestErrorsWhereThereWereNone(t *testing.T) {
 	r, _ := errorsOf(t, fewer, failing("b", 960, 1, 4, 2, 0, 3), decide.Terms{Paired: true})
 	if r.Outcome == decide.Worse {
 		t.Errorf("0.2 points, within the margin: %s", r.Outcome)
+	}
+}
+
+// Three trials are few, and still show failures that are in each of them where there were none; failures that come in
+// one burst a trial are one accident each, and then the row says how many trials would do.
+func TestErrorsOfThreeTrials(t *testing.T) {
+	t.Parallel()
+	none := failing("a", 120, 0, 0, 0)
+	for _, c := range []struct {
+		failed []int
+		effect float64
+		want   decide.Verdict
+	}{
+		{[]int{7, 8, 7}, 1, decide.Worse},
+		{[]int{7, 8, 7}, 0, decide.Worse}, // it is not known: by itself
+		{[]int{4, 12, 6}, 1.2, decide.Worse},
+		{[]int{7, 8, 7}, 7, decide.Unclear},
+		{[]int{0, 11, 11}, 1, decide.Unclear},
+		{[]int{2, 1, 1}, 1, decide.Unclear},
+	} {
+		b := failing("b", 120, c.failed...)
+		for i := range b.Cells[0].Runs {
+			b.Cells[0].Runs[i].FailedEffect = c.effect
+		}
+		r, _ := errorsOf(t, none, b, decide.Terms{Paired: true, Primary: []decide.Key{errorKey}, Candidates: 5})
+		if r.Outcome != c.want {
+			t.Errorf("0 and %v of 120, %g together: %s, want %s: %+v", c.failed, c.effect, r.Outcome, c.want, r)
+		}
+		if c.effect == 7 && r.Trials != (decide.Trials{Least: 6, Most: 6, Rough: true}) {
+			t.Errorf("bursts: %v would do, want about 6 trials", r.Trials)
+		}
+	}
+	found, plans := 0, 200
+	rng := seed.Stream(22, "decide/three trials")
+	for range plans {
+		b := failing("b", 120, 0, 0, 0)
+		var failed []int
+		var together []float64
+		for range 3 {
+			hit, k := make([]bool, 120), 0
+			for i := range hit {
+				if hit[i] = rng.Float64() < 0.08; hit[i] {
+					k++
+				}
+			}
+			failed, together = append(failed, k), append(together, stats.Together(hit))
+		}
+		b = failing("b", 120, failed...)
+		for i := range b.Cells[0].Runs {
+			b.Cells[0].Runs[i].FailedEffect = together[i]
+		}
+		r, _ := errorsOf(t, none, b, decide.Terms{Paired: true, Primary: []decide.Key{errorKey}, Candidates: 5})
+		if r.Outcome == decide.Worse {
+			found++
+		}
+	}
+	t.Logf("8 %% of 120 failed in three trials, and none did: WORSE in %d of %d", found, plans)
+	if found < plans*8/10 {
+		t.Errorf("8 %% of 120 failed in three trials, and none did: WORSE in %d of %d", found, plans)
 	}
 }
 

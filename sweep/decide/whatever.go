@@ -35,8 +35,8 @@ func (d *duel) whatever(r *Row) bool {
 	}
 	out.Whatever, out.Note = true, "in doubt (check "+r.Check+"), but the outcome is the same either way"
 	if r.Check == validity.Errors {
-		out.Note = "of the requests that succeeded; the outcome is the same " +
-			"whether the failed ones would have been the fastest or the slowest"
+		out.Note = "of the requests that succeeded; the outcome stays the same " +
+			"if all that failed had been the fastest on their side, and if all had been the slowest"
 	}
 	*r = out
 	return true
