@@ -256,9 +256,10 @@ func (p *PhaseEvidence) connectingNotices() []Notice {
 	}
 	return []Notice{{
 		"connecting",
-		fmt.Sprintf("%d of %s needed a new connection, which took %s on average: %s of the %s from schedule, but not of the one from sending",
+		fmt.Sprintf("%d of %s needed a new connection, which took %s on average; the %s from schedule includes it (%s of it), "+
+			"the one from sending does not",
 			opened, words.Count(int64(len(p.Connecting)), "request"), words.Millis(took/float64(opened)),
-			words.Percent(share), name), share,
+			name, words.Percent(share)), share,
 	}}
 }
 

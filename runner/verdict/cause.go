@@ -34,14 +34,14 @@ var causes = []Check{
 		},
 	},
 	{
-		ID: "go_sched", Limits: "noted above 1 ms", Try: "fewer streams, or a machine with less else to do",
+		ID: "go_sched", Limits: "noted above 1 ms", Try: "fewer streams, or a machine that is less busy",
 		Kind: Cause, Unit: "ms", Reads: "the Go runtime",
 		Doc: "p99 of the time a goroutine waited for a core",
 		Read: func(e *Evidence) []Reading {
 			return finite(Reading{
 				Value: e.Host.SchedP99, Warn: 1, Fail: 10, Detail: "goroutines waited " +
 					words.Millis(e.Host.SchedP99) + " for a core (p99)",
-				Try: "fewer streams, or a machine with less else to do",
+				Try: "fewer streams, or a machine that is less busy",
 			})
 		},
 	},

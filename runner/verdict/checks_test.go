@@ -454,7 +454,7 @@ func TestWhoseWaitItWas(t *testing.T) {
 		want   Verdict
 		words  string
 	}{
-		{"closed loop whose client pauses", waits, []string{"admission_wait", "dispatch_lateness"}, "turnaround", Invalid, "without gaps in this client throughput would be"},
+		{"closed loop whose client pauses", waits, []string{"admission_wait", "dispatch_lateness"}, "turnaround", Invalid, "without gaps in this client, throughput would be"},
 		{
 			"closed loop behind a limit of requests in flight", func(w *world) {
 				waits(w)
@@ -708,7 +708,7 @@ func TestConnectingIsNotLate(t *testing.T) {
 		if f := w.judge(nil)[check]; f.Verdict != c.lateness {
 			t.Errorf("%s: %s %s, want %s", c.name, f.Verdict, f.Detail, c.lateness)
 		}
-		if want := "200 of 200 requests needed a new connection, which took 15.0 ms on average: "; strings.HasPrefix(told,
+		if want := "200 of 200 requests needed a new connection, which took 15.0 ms on average; "; strings.HasPrefix(told,
 			want) != (c.connecting > 0) {
 			t.Errorf("%s: the run tells %q, want %q only where connections were opened", c.name, told, want)
 		}
@@ -899,7 +899,7 @@ func TestWordsOfCleanChecks(t *testing.T) {
 	for check, want := range map[string]string{
 		"concurrency_held": "99.0 % of the requested concurrency was in flight on average",
 		"client_cpu":       "the client used 10.0 % of 2 cores in its busiest second",
-		"coalesced":        "0 % of the chunks arrived together with another: times between single chunks are uncertain, ITL per request holds",
+		"coalesced":        "0 % of the chunks arrived together with another: times between single chunks are uncertain, the ITL of a request is right",
 		"errors":           "0 of 200 requests failed",
 		"sink":             "0 records lost",
 	} {

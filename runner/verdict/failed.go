@@ -68,7 +68,7 @@ func ofFailures(kind string) string {
 	case "rate_limited":
 		return "a lower load: the server refuses what is above its limit (429)" + each
 	case string(record.Truncated):
-		return "the server's log, and that of a proxy before it: somebody closed the connection in the middle of answers" + each
+		return "the server's log, and that of a proxy in front of it: one of them closed the connection in the middle of answers" + each
 	case string(record.Timeout):
 		return "a lower load, or a longer --request-timeout-seconds" + each
 	}

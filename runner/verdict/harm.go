@@ -253,7 +253,7 @@ func turnaround(p *PhaseEvidence) (Reading, bool) {
 	v := p.turnaround / p.turnaroundOver
 	r := Reading{
 		Value: v, Warn: harmDoubted, Fail: harmShown,
-		Detail: fmt.Sprintf("without gaps in this client throughput would be up to %s higher", words.Percent(v)),
+		Detail: fmt.Sprintf("without gaps in this client, throughput would be up to %s higher", words.Percent(v)),
 		Try:    "a quieter machine or fewer streams; very short answers need a lower concurrency",
 	}
 	// one stumble is a large share of them: where the client stood still, it marks the rates

@@ -110,7 +110,7 @@ func coalesced(p *PhaseEvidence) []Reading {
 		Value: share, Warn: mostShared, Fail: never, Mild: true,
 		Touches: []string{metrics.InterChunkLatency, metrics.TimeToSecondToken},
 		Detail: words.Percent(share) +
-			" of the chunks arrived together with another: times between single chunks are uncertain, ITL per request holds",
+			" of the chunks arrived together with another: times between single chunks are uncertain, the ITL of a request is right",
 		Try: try,
 	}}
 	out = append(out, p.readLate()...)

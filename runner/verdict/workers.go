@@ -65,16 +65,16 @@ func workersAlike(p *PhaseEvidence) (Reading, bool) {
 			len(p.byWorker), leastOfWorker)
 	}
 	if off != 0 {
-		than := "more"
+		than := "higher"
 		if off < 0 {
-			than = "less"
+			than = "lower"
 		}
-		detail = fmt.Sprintf("at worker %d of %d an answer takes %s %s than at all of them, at the median", worst+1,
+		detail = fmt.Sprintf("the median latency at worker %d of %d is %s %s than that of all workers", worst+1,
 			len(p.byWorker), words.Percent(math.Abs(off)), than)
 	}
 	return Reading{
 		Value: math.Abs(off), Warn: 0.1, Fail: never, Detail: detail,
-		So: ": latencies are of that worker's place, too", Try: "look at that worker's machine and its way to the server",
+		So: ": latencies depend on where the worker is", Try: "check that worker's machine and its network path to the server",
 	}, true
 }
 
@@ -86,7 +86,7 @@ func workersTogether(e *Evidence) []Reading {
 	return []Reading{{
 		Value: e.Apart, Warn: 10, Fail: never,
 		Detail: "the workers began a phase up to " + words.Millis(e.Apart) + " apart",
-		Try:    "workers nearer to the coordinator, or on machines with less else to do",
+		Try:    "workers nearer to the coordinator, or on machines that are less busy",
 	}}
 }
 

@@ -42,14 +42,14 @@ var workloads = []Check{
 	},
 	{
 		ID: "workers_alike", Limits: "DEGRADED above 0.1, and above what chance explains",
-		Try:  "look at that worker's machine and its way to the server",
+		Try:  "check that worker's machine and its network path to the server",
 		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Reads: "latencies by worker",
 		Doc:  "with several workers: by how much the median latency of one differs from that of all",
 		Read: perPhase(workersAlike),
 	},
 	{
 		ID: "workers_together", Limits: "DEGRADED above 10 ms",
-		Try:  "workers nearer to the coordinator, or on machines with less else to do",
+		Try:  "workers nearer to the coordinator, or on machines that are less busy",
 		Kind: Workload, Unit: "ms", Touches: rates, Reads: "the clocks of workers, and when they began",
 		Doc:  "with several workers: how far apart they may have begun a phase, by what is known of their clocks",
 		Read: workersTogether,
@@ -102,7 +102,7 @@ var workloads = []Check{
 	},
 	{
 		ID: "held_open", Limits: "DEGRADED above 0.1",
-		Try:  "find what keeps the answers open: the server, or a proxy before it",
+		Try:  "find what keeps the answers open: the server, or a proxy in front of it",
 		Kind: Workload, Unit: "ratio", Of: closedLoops, Touches: rates,
 		Reads: "when the last content came and when the answer ended",
 		Doc:   "closed loop: how long answers were kept open after their last content, as a share of the mean latency: their slots wait for the end",
@@ -375,7 +375,7 @@ func heldOpen(p *PhaseEvidence) (Reading, bool) {
 		r.Detail = fmt.Sprintf("the server ended its answers %s after their last content on average, %s of a latency",
 			words.Millis(p.heldOpen/float64(p.OK)), words.Percent(v))
 		r.So = ": until then they keep their slots, and are in flight"
-		r.Try = "find what keeps the answers open: the server, or a proxy before it"
+		r.Try = "find what keeps the answers open: the server, or a proxy in front of it"
 	}
 	return r, true
 }

@@ -238,7 +238,7 @@ func crowded(t *testing.T, rng *rand.Rand, checks []string, sets ...string) *Rep
 		r.Doubts = append(r.Doubts, Doubt{
 			Verdict: validity.Invalid, Check: check, Runs: 1 + i,
 			Try:     "a quieter machine or fewer streams; very short answers need a lower concurrency",
-			Detail:  "without gaps in this client throughput would be up to 8.23 % higher",
+			Detail:  "without gaps in this client, throughput would be up to 8.23 % higher",
 			Because: "the client read bytes up to 27.4 ms late (p99), 6.9 times an ITL",
 		})
 	}
