@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -110,6 +111,16 @@ func readable(message string) string {
 func hintOf(e *diag.Error) string {
 	if e.Hint != "" || !e.Kind {
 		return e.Hint
+	}
+	for _, o := range schema.Options() { // a flag that sets a part of its field, such as the mean
+		name := strings.TrimLeft(e.Place, "-")
+		if e.Typed() && o.At != "" && o.Doc != "" && slices.Contains(o.Names, name) {
+			hint := name + ": " + strings.TrimSuffix(o.Doc, ".")
+			if o.Default != "" && o.Default != "0" {
+				hint += ", such as " + o.Default
+			}
+			return hint
+		}
 	}
 	field := cmp.Or(e.Field, e.Path)
 	for _, at := range []string{field, optionPath(field)} {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"aiperf.dev/aiperf/internal/diagnose"
+	"aiperf.dev/aiperf/internal/glossary"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/internal/validity"
@@ -108,6 +109,76 @@ func TestHelpKnowsTheWordsOfOutcomes(t *testing.T) {
 	for w, at := range where {
 		if err := helps(w); err != nil {
 			t.Errorf("aiperf help %q: %v, in %s", w, err, at)
+		}
+	}
+}
+
+// Help knows each word in the head of a table, and each name before a line: of the screens, of a plan before it is
+// carried out, and of a search.
+func TestHelpKnowsTheHeads(t *testing.T) {
+	t.Parallel()
+	where := map[string]string{}
+	keep := func(name string, list ...ast.Expr) {
+		for _, e := range list {
+			if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				if text, err := strconv.Unquote(lit.Value); err == nil && strings.TrimSpace(text) != "" {
+					where[text] = name
+				}
+			}
+		}
+	}
+	literals := func(name string, e ast.Expr) {
+		if list, ok := e.(*ast.CompositeLit); ok {
+			keep(name, list.Elts...)
+		}
+	}
+	for _, room := range []string{"sinks/report", "sinks/report/preview", "sinks/report/live"} {
+		eachFile(t, room, func(name string, n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.KeyValueExpr:
+				if key, ok := n.Key.(*ast.Ident); ok && key.Name == "head" {
+					literals(name, n.Value)
+				}
+			case *ast.AssignStmt:
+				for i, to := range n.Lhs {
+					field, ok := to.(*ast.SelectorExpr)
+					if !ok || field.Sel.Name != "head" || i >= len(n.Rhs) {
+						continue
+					}
+					literals(name, n.Rhs[i])
+					if call, ok := n.Rhs[i].(*ast.CallExpr); ok && len(call.Args) > 0 {
+						keep(name, call.Args[1:]...)
+					}
+				}
+			case *ast.CallExpr:
+				called, ok := n.Fun.(*ast.SelectorExpr)
+				if ok && called.Sel.Name == "TwoColumns" && len(n.Args) > 1 {
+					keep(name, n.Args[1])
+				}
+				if ok && called.Sel.Name == "note" && len(n.Args) > 0 {
+					keep(name, n.Args[0])
+				}
+			}
+			return true
+		})
+	}
+	for _, want := range []string{"change", "goodput %", "latency mean ms", "lock", "half", "limits"} {
+		if where[want] == "" {
+			t.Errorf("no table or line is headed %q any more: mend this test", want)
+		}
+	}
+	for _, h := range metrics.Headlines(true, func(string, string) bool { return true }) {
+		where[h.Name] = "the headlines"
+	}
+	for w, at := range where {
+		if err := helps(w); err != nil {
+			t.Errorf("aiperf help %q: %v, in %s", w, err, at)
+		}
+	}
+	k, _ := glossary.Find("term")
+	for _, word := range []string{"lock", "curve", "tail", "half", "check", "probe", "search", "share"} {
+		if _, err := k.Explain(word); err != nil {
+			t.Errorf("the glossary has no entry for %s: %v", word, err)
 		}
 	}
 }

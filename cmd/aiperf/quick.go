@@ -24,8 +24,8 @@ import (
 var quickCommand = command{
 	name: "quick", usage: "say how many users a server serves, and how fast",
 	help: `aiperf quick finds an inference server on this machine, looks at it with 1, 4
-and 16 users, and searches for the most users that it serves within limits. It
-prints the answer, and writes the experiment that repeats the search.
+and 16 users, and searches for the most users, up to 512, that it serves within
+limits. It prints the answer, and writes the experiment that repeats the search.
 
   aiperf quick
   aiperf quick -u http://localhost:8000 --budget 60s
@@ -194,7 +194,7 @@ func (q *quickly) search(
 		opt.Latest = filepath.Join("results", "latest")
 	}
 	opt.Page = q.p.Get("report") != "none"
-	q.note(fmt.Sprintf("searches from %s on, in about %s of %s", words.Count(c.Low, "user"),
+	q.note(fmt.Sprintf("searches from %s up to %d, in about %s of %s", words.Count(c.Low, "user"), c.High,
 		words.Count(c.Probes, "probe"), words.Span(c.Length)))
 	end := q.showProgress(doc, plan, q.p, &opt)
 	opt.Say = func(line string) { q.note(line) }

@@ -200,7 +200,7 @@ func roundTrip(tag string) []Line {
 // headed is the metric that a heading or a title calls so, with or without its statistic and
 // unit: "TTFT", "TTFT p99 ms".
 func headed(name string) (*metrics.Metric, bool) {
-	name = strings.TrimSuffix(name, " ms")
+	name = strings.TrimSuffix(strings.TrimSuffix(name, " ms"), " mean")
 	for _, tag := range metrics.Tags() {
 		m, ok := metrics.Lookup(tag)
 		if !ok {

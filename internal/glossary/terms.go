@@ -65,6 +65,12 @@ var terms = []term{
 		[]string{"num-requests"},
 	},
 	{
+		"check",
+		[]string{"checks", "finding", "findings"},
+		"One question about a measurement, such as: was the client late? Every run is asked all of them. What a check finds lowers the verdict or puts single numbers in doubt; aiperf checks DIR lists it.",
+		nil,
+	},
+	{
 		"client",
 		[]string{"this client"},
 		"This program, as the sender of the requests. The line Client of a screen says how much of the machine's CPU it used, and how late it sent: a client that is too busy makes a server look slow.",
@@ -103,12 +109,23 @@ var terms = []term{
 		[]string{"conversation-num", "conversation-turn-mean"},
 	},
 	{
+		"curve",
+		[]string{"fitted curve"},
+		"The throughput, the latency and the share of good requests of a search against the load, with a smooth line through the points. The line is drawn, and decides nothing.",
+		nil,
+	},
+	{
 		"cut off",
 		[]string{"censored", "cut", "never sent"},
 		"A request that was still open when its phase ended. It lasted at least until then. One that was never sent was due before the end, but no slot or connection was free.",
 		[]string{"benchmark-grace-period"},
 	},
 	{"degraded", nil, "A verdict: some numbers are wrong by more than 2 %, or the server did something else than was asked. Marks (~ and !), or a line below the table, say which; all other numbers hold.", nil},
+	{
+		"design", nil,
+		"How the trials of a plan get their work: in blocks, so that all cells of a trial get the same lengths and arrival times; fixed, the same in every trial; or independent, new for each run.",
+		[]string{"vary-seed-per-trial"},
+	},
 	{
 		"drain", nil, "The end of a run: no more requests are sent, and the client waits for the last answers. The steady window ends before it.",
 		[]string{"benchmark-grace-period"},
@@ -128,6 +145,16 @@ var terms = []term{
 		[]string{"early-stopping", "early_stopping"},
 		"A rule of MLPerf Inference for short runs: a limit is met when so few requests exceed it that a server of whose requests exactly the required share (99 %) keep it would do as well in fewer than 1 of 100 runs. At 99 % it takes 459 requests with none over the limit, 662 with one and 838 with two. It takes requests to be independent: where slow ones come in clusters, a server at the limit passes more often.",
 		[]string{"rules"},
+	},
+	{
+		"half", nil,
+		"In the preview of a search: what it takes to make the bracket half as wide, so that the limit is known twice as well.",
+		[]string{"search-recipe"},
+	},
+	{
+		"lock", nil,
+		"The digest of a plan, which names its cells, trials and seeds: an experiment that would send something else has another. --resume goes on only with the same plan, and --done finds results of it.",
+		nil,
 	},
 	{
 		"of the requests that succeeded",
@@ -321,6 +348,12 @@ var terms = []term{
 		"A metric that decides a comparison: by default throughput (of a closed loop), TTFT, ITL and the share of good requests. All others are only shown; --metric names others.", nil,
 	},
 	{
+		"probe",
+		[]string{"probes"},
+		"A run that a search makes at one load. What it shows decides which load comes next.",
+		nil,
+	},
+	{
 		"reproduced",
 		[]string{"not reproduced", "rerun"},
 		"What a rerun of a sealed plan says: reproduced when every deciding figure equals the sealed one within its margin, not reproduced when one lies beyond its margin for certain.",
@@ -355,7 +388,19 @@ var terms = []term{
 		"How close a run came to the recorded load it replayed: the smallest of the shares of rows that were sent, on time, in order and of equal lengths, minus the prefix overlap that was missed.",
 		[]string{"fixed-schedule"},
 	},
+	{
+		"search",
+		[]string{"searches"},
+		"Runs at one load after another that find the largest load within limits: each run decides which load comes next. aiperf quick makes one, and so does a block search in an experiment.",
+		[]string{"search-recipe"},
+	},
 	{"sentinel", nil, "The first cell, measured again at the start, in the middle and at the end, to show whether the server changed.", nil},
+	{
+		"share",
+		[]string{"shares", "part of the whole"},
+		"A part of all requests, such as those that failed or were good: 0.02 in files and flags, 2 % on screens. Changes of a share are in points: from 2 % to 5 % are 3 points more.",
+		[]string{"goodput"},
+	},
 	{
 		"slots",
 		[]string{"slot"},
@@ -377,6 +422,12 @@ var terms = []term{
 	{
 		"stream_options", nil, "A field of a chat request; with include_usage in it the server sends its token counts after the last piece of an answer.",
 		[]string{"use-server-token-count"},
+	},
+	{
+		"tail",
+		[]string{"tails", "long tail"},
+		"The slowest requests of a run, which p95 and p99 describe. The further out a percentile lies, the more requests it takes to be certain.",
+		[]string{"request-count"},
 	},
 	{
 		"taint",

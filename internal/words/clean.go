@@ -70,15 +70,15 @@ func Apart(a, b string, most int) (string, string) {
 		}
 		common = i + len(string(r))
 	}
-	word := strings.LastIndexAny(a[:common], "/-_.: &?=") + 1
+	word := strings.LastIndexAny(a[:common], "/-_: &?=") + 1
 	x, y := "…"+a[word:], "…"+b[word:]
 	switch {
 	case max(Width(a), Width(b)) <= most:
 		return a, b
 	case max(Width(x), Width(y)) <= most:
 		return x, y
-	case Middle(a, most) != Middle(b, most):
-		return Middle(a, most), Middle(b, most)
+	case Cut(a, most) != Cut(b, most):
+		return Cut(a, most), Cut(b, most)
 	case Cut(x, most) != Cut(y, most):
 		return Cut(x, most), Cut(y, most)
 	}

@@ -63,7 +63,7 @@ func extent(rows []decide.Row, o decide.Verdict) string {
 		said := Undecided(rows)
 		if r := rows[0]; len(rows) == 1 && !r.Harmless && r.Note == "" && !math.IsNaN(r.Change) {
 			point, _, _, unit := ShownChange(r)
-			said += " (" + rounded(point) + unit + ")"
+			said += " (" + roundedChange(point, unit) + ")"
 		}
 		return said
 	case len(rows) == 1:
@@ -80,10 +80,22 @@ func extent(rows []decide.Row, o decide.Verdict) string {
 	if low < 0 && high < 0 { // the smaller one first
 		low, high = high, low
 	}
-	if a, b := rounded(low), rounded(high); a != b {
-		return a + " to " + b + unit
+	a, b := roundedChange(low, unit), roundedChange(high, unit)
+	switch {
+	case a == b:
+		return a
+	case high > manyTimes-1 && unit == relative:
+		return times(low) + " to " + times(high)
 	}
-	return rounded(low) + unit
+	return strings.TrimSuffix(a, unit) + " to " + b
+}
+
+// roundedChange is a change with its unit, as a factor where that is short: "+12 %", "124×".
+func roundedChange(v float64, unit string) string {
+	if unit == relative && v > manyTimes-1 {
+		return times(v)
+	}
+	return rounded(v) + unit
 }
 
 // Undecided is what is said of rows of one metric for which no difference was decided: by how much they may

@@ -116,7 +116,7 @@ func (c Comparison) workloads() (g *grid, workloads int) {
 		}
 		text := mark(r)
 		if point, _, _, unit := ShownChange(r); !math.IsNaN(point) {
-			text += " " + rounded(point) + unit
+			text += " " + roundedChange(point, unit)
 		}
 		of[r.Cell][r.Key] = text
 	}
@@ -195,20 +195,18 @@ const (
 	leastOfSide = 8
 )
 
-// block is the table of one cell. Where the terminal is narrow the names of the sides are
-// cut first, then the remark goes, whose mark stays, then the values: never the change.
+// block is the table of one cell. Where the terminal is narrow the remarks are said in a word
+// first, then they go, whose marks stay, then the names of the sides are cut, which the headline
+// has in full, then the values go: never the change.
 func (c Comparison) block(rows []decide.Row, width int) *grid {
-	build := func(side int, values, remarks bool) *grid {
+	build := func(side int, values bool, remark func(decide.Row) string) *grid {
 		a, b := words.Apart(words.Line(c.Baseline), words.Line(c.Candidate), side)
 		g := &grid{head: []string{"", "change", ""}, left: 1}
 		if values {
 			g.head = slices.Insert(g.head, 1, a, b)
 		}
 		for _, r := range rows {
-			line := []string{mark(r) + " " + shortName(r), change(r), ""}
-			if remarks {
-				line[2] = remark(r)
-			}
+			line := []string{mark(r) + " " + shortName(r), change(r), remark(r)}
 			if values {
 				line = slices.Insert(line, 1, valueUnit(r, r.Base), valueUnit(r, r.Candidate))
 			}
@@ -216,14 +214,18 @@ func (c Comparison) block(rows []decide.Row, width int) *grid {
 		}
 		return g
 	}
-	for _, remarks := range []bool{true, false} {
-		for side := mostOfSide; side >= leastOfSide; side-- {
-			if g := build(side, true, remarks); g.whole(width) {
-				return g
-			}
+	doubted := func(r decide.Row) string { return strings.TrimSpace(doubtMark(r)) }
+	for _, said := range []func(decide.Row) string{remark, remarkInAWord, doubted} {
+		if g := build(mostOfSide, true, said); g.whole(width) {
+			return g
 		}
 	}
-	return build(0, false, false)
+	for side := mostOfSide; side >= leastOfSide; side-- {
+		if g := build(side, true, doubted); g.whole(width) {
+			return g
+		}
+	}
+	return build(0, false, doubted)
 }
 
 // outcomeMarks stand before the rows.

@@ -153,8 +153,8 @@ func TestComparisonOnTheConsole(t *testing.T) {
 	if err := compared().WriteConsole(&b, Screen{All: true}); err != nil {
 		t.Fatal(err)
 	}
-	want := `after| is worse than before: goodput from 98.0 % to 0 % (WORSE)
-5 paired trials · exit 3
+	want := `after| is worse than before: goodput from 98.0 % to 0 %, and 1 more metric
+(WORSE)                                                 5 paired trials · exit 3
                   before    after|                change
  ✗ out tok/s       1,310     1,190  −9.1 % [−11.7, −6.5]  worse by over 5 %
  ? TTFT p50      5.06 ms   5.55 ms  +9.6 % [−3.7, +15.8]  not decided yet
@@ -185,7 +185,7 @@ func TestComparisonInASentence(t *testing.T) {
 			t.Errorf("got  %q\nwant %q", got, changes)
 		}
 	}
-	says("after| is worse than before: goodput from 98.0 % to 0 % (WORSE)",
+	says("after| is worse than before: goodput from 98.0 % to 0 %, and 1 more metric (WORSE)",
 		"out tok/s −9.1 % [−11.7, −6.5] · goodput from 98.0 % to 0 % · ITL p50 equal within 5 % · TTFT p50 not decided yet (+10 %)")
 	further := c.Rows[0]
 	further.Cell, further.Change = "concurrency 16", -.2
@@ -281,7 +281,7 @@ func TestComparisonForOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"### after| is worse than before: goodput from 98.0 % to 0 % (WORSE)\n",
+		"### after| is worse than before: goodput from 98.0 % to 0 %, and 1 more metric (WORSE)\n",
 		"| concurrency 4 | **out tok/s** | 1,310 | 1,190 | −9.1 % [−11.7, −6.5] | < 0.001 | **WORSE by over 5 %** |",
 		"| concurrency 4 | latency p99 ms | 15.1 | ∞ |  | < 0.001 | BETTER |",
 	} {
@@ -435,7 +435,7 @@ func TestHeadlineHasTheSize(t *testing.T) {
 		want string
 	}{
 		{rows[:1], "after| is slower than before: out tok/s −9.0 % [−10.0, −8.0] (WORSE)"},
-		{rows, "after| is slower than before: TTFT p50 +15.0 % [+14.0, +16.0] (WORSE)"},
+		{rows, "after| is slower than before: TTFT p50 +15.0 % [+14.0, +16.0], and 2 more metrics (WORSE)"},
 		{rows[2:], "after| is slower than before: TTFT p90 (of few requests) +40.0 % [+39.0, +41.0] (WORSE)"},
 	} {
 		c.Rows = x.rows

@@ -65,9 +65,21 @@ func change(r decide.Row) string {
 	}
 	switch {
 	case r.Undecidable && math.IsNaN(point) && r.Base > 0 && r.Candidate > 0 && !math.IsInf(r.Base+r.Candidate, 1):
-		return signed(r.Candidate/r.Base-1, 0) + " %"
+		if point = r.Candidate/r.Base - 1; point > manyTimes-1 {
+			return times(point)
+		}
+		return signed(point, 0) + relative
 	case math.IsNaN(point):
 		return ""
+	case unit == relative && point > manyTimes-1 && math.IsNaN(low):
+		return times(point)
+	case unit == relative && point > manyTimes-1 && tooFew(r):
+		return times(point) + " " + wideMark
+	case unit == relative && point > manyTimes-1:
+		if low, high := words.Number(1+low), words.Number(1+high); low != high {
+			return fmt.Sprintf("%s [%s, %s]", times(point), low, high)
+		}
+		return times(point)
 	case math.IsNaN(low):
 		return signed(point, 0) + unit
 	case tooFew(r):
@@ -81,6 +93,16 @@ func change(r decide.Row) string {
 	return signed(point, 0) + unit
 }
 
+// manyTimes is how many times the baseline's value the candidate's is where per cent are hard to read: 124× and not
+// +12,300 %.
+const manyTimes = 10
+
+// times is a relative change as a factor.
+func times(change float64) string { return words.Number(1+change) + "×" }
+
+// relative is the unit of changes that are no points of a share.
+const relative = " %"
+
 // ShownChange is the change of a row as people read it, in hundredths: of a share, which is
 // compared by what is good of the whole, the points by which the share itself changed. The
 // interval is the one that decided.
@@ -89,7 +111,7 @@ func ShownChange(r decide.Row) (point, low, high float64, unit string) {
 		return point, low, high, " points"
 	}
 	low, high, _ = r.Shown()
-	return r.Change, low, high, " %"
+	return r.Change, low, high, relative
 }
 
 // ShownValues are both sides of a row: "20.2 → 16.2 ms"; "" where one of them has no value.
@@ -215,6 +237,27 @@ func remark(r decide.Row) string {
 		said += ", not the same"
 	}
 	return said
+}
+
+// remarkInAWord is a remark where a terminal has no room for it: what the mark before the row says.
+func remarkInAWord(r decide.Row) string {
+	said := ""
+	switch {
+	case r.Undecidable:
+		said = "undecidable"
+	case r.Outcome == decide.Worse || r.Outcome == decide.Better:
+		said = strings.ToLower(string(r.Outcome))
+	case r.Outcome == decide.Equivalent:
+		said = "equal"
+	case r.Harmless:
+		said = "not worse"
+	default:
+		said = "open"
+	}
+	if r.Apart {
+		said += ", not the same"
+	}
+	return said + doubtMark(r)
 }
 
 // doubtMark stands behind what is decided although the figures are in doubt.

@@ -128,6 +128,8 @@ func (c Comparison) unjudged(carries func(decide.Row) bool) string {
 	switch {
 	case n == 0:
 		return ""
+	case n == len(all)-carrying && n == 1:
+		return "; the other cannot be judged" + c.reasons()
 	case n == len(all)-carrying:
 		return fmt.Sprintf("; the other %d cannot be judged", n) + c.reasons()
 	}
@@ -180,15 +182,19 @@ func (c Comparison) reasons() string {
 
 // size is the change that decides, of a comparison of one workload: ": TTFT p50 +12.7 %
 // [+5.4, +20.5]". Of several metrics it is the one that is furthest beyond its margin, of
-// those that are certain if any is; "" for several workloads, whose sizes are a range.
+// those that are certain if any is, and the others are counted; "" for several workloads, whose
+// sizes are a range.
 func (c Comparison) size(carries func(decide.Row) bool) string {
 	if c.severalCells() {
 		return ""
 	}
-	if certain := c.certain(carries); slices.ContainsFunc(c.Primary(), certain) {
-		carries = certain
+	only := func(is func(decide.Row) bool) []decide.Row {
+		return slices.DeleteFunc(slices.Clone(c.Primary()), func(r decide.Row) bool { return !is(r) })
 	}
-	rows := slices.DeleteFunc(slices.Clone(c.Primary()), func(r decide.Row) bool { return !carries(r) })
+	all, rows := only(carries), only(c.certain(carries))
+	if len(rows) == 0 {
+		rows = all
+	}
 	if len(rows) == 0 {
 		return ""
 	}
@@ -196,7 +202,11 @@ func (c Comparison) size(carries func(decide.Row) bool) string {
 	if most.NoRuns() {
 		return ": " + most.Note
 	}
-	return ": " + saidName([]decide.Row{most}) + " " + extent([]decide.Row{most}, most.Outcome) + doubtMark(most)
+	said := ": " + saidName([]decide.Row{most}) + " " + extent([]decide.Row{most}, most.Outcome) + doubtMark(most)
+	if n := len(all) - 1; n > 0 {
+		said += ", and " + words.Count(n, "more metric")
+	}
+	return said
 }
 
 // inMargins is how many margins a change is wide, on the scale of ratios; ∞ for one without a

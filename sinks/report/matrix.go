@@ -129,6 +129,7 @@ func (r *Report) matrix(s *sheet) (without []string) {
 		s.part(essential)
 		t.write(s)
 		without = t.without
+		r.changes(s)
 		s.part(missed)
 		r.legend(s, t, legend)
 		s.part(space)
@@ -140,6 +141,20 @@ func (r *Report) matrix(s *sheet) (without []string) {
 	r.sentinel(s)
 	r.conclusions(s)
 	return without
+}
+
+// changes are tables of the changes of each workload, where two systems are compared at several.
+func (r *Report) changes(s *sheet) {
+	for _, c := range r.Results.Comparisons {
+		if c := (Comparison{Comparison: c}); c.severalCells() {
+			g, _ := c.workloads()
+			if g.head[0] = "change"; len(r.Results.Comparisons) > 1 {
+				g.head[0] = words.Line(c.Candidate)
+			}
+			s.part(missed)
+			g.write(s)
+		}
+	}
 }
 
 // table is a row per cell, with the columns that a terminal has room for and the legend

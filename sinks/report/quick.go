@@ -232,7 +232,7 @@ func (r *Report) WriteQuick(w io.Writer, q Quick) error {
 	s.line("")
 	s.line(words.Pad("open", noteColumn) + open)
 	s.line(words.Pad("repeat", noteColumn) + "aiperf run " + q.File)
-	for _, x := range r.narrow("aiperf run " + q.File) {
+	for _, x := range append(r.narrow("aiperf run "+q.File), r.widen("aiperf run "+q.File)...) {
 		s.steps([]step{x})
 	}
 	_, err := io.WriteString(w, words.Clean(s.String()))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
@@ -133,8 +134,9 @@ func upTo(v float64) float64 {
 	return math.Ceil(v/unit) * unit
 }
 
-// widen is the command that goes on beyond an end of the range, where the answer lies there.
-func (r *Report) widen() (out []step) {
+// widen is the command that goes on beyond an end of the range, where the answer lies there; command
+// is what made this search.
+func (r *Report) widen(command string) (out []step) {
 	for _, t := range r.tiers() {
 		a := t.Search
 		smallest := r.Plan.Experiment.Search.Find == string(search.Min)
@@ -158,7 +160,8 @@ func (r *Report) widen() (out []step) {
 			low, high = high, 4*high
 		}
 		next := step{
-			"to go on beyond the range", r.again("set", fmt.Sprintf("search.range=[%s, %s]", load(low), load(high))), "",
+			"to go on beyond the range",
+			argv.Again(command, argv.Change{Flag: "set", Value: fmt.Sprintf("search.range=[%s, %s]", load(low), load(high))}), "",
 		}
 		if low < high && !slices.Contains(out, next) {
 			out = append(out, next)
@@ -350,7 +353,7 @@ func (r *Report) probes(s *sheet) {
 	}
 	s.line("")
 	g := grid{head: []string{
-		r.Plan.Searched().Name, "runs", "good %", "95 % interval", "req/s", "latency ms", "requests",
+		r.searched(), "runs", "goodput %", "95 % interval", "req/s", "latency mean ms", "requests",
 		"",
 	}, left: 0}
 	loads := r.nearLimit()
@@ -397,6 +400,15 @@ func (r *Report) probes(s *sheet) {
 	}
 }
 
+// searched is the head of the column of loads, which leaves 80 columns room for what was measured.
+func (r *Report) searched() string {
+	const most = len("concurrency")
+	if name := r.Plan.Searched().Name; len(name) <= most {
+		return name
+	}
+	return shortAxis(r.Plan.Searched().Name)
+}
+
 // unsettled says what an undecided load means for the answer, "" where none stands in the table.
 func (r *Report) unsettled(loads []search.Load) string {
 	a := r.Search
@@ -420,11 +432,11 @@ func (r *Report) unsettled(loads []search.Load) string {
 // tierRows are the rows of a search with several limits: of each the share of good requests and the decision.
 func (r *Report) tierRows(g *grid, loads []search.Load) {
 	a := r.Search
-	g.head = []string{r.Plan.Searched().Name, "runs"}
+	g.head = []string{r.searched(), "runs"}
 	for _, t := range a.Tiers {
-		g.head = append(g.head, "good %", t.Name)
+		g.head = append(g.head, "goodput %", t.Name)
 	}
-	g.head = append(g.head, "req/s", "latency ms")
+	g.head = append(g.head, "req/s", "latency mean ms", "")
 	for _, l := range loads {
 		i := slices.IndexFunc(a.Loads, func(x search.Load) bool { return x.Load == l.Load })
 		row := []string{load(l.Load), fmt.Sprint(l.Runs)}
@@ -438,7 +450,7 @@ func (r *Report) tierRows(g *grid, loads []search.Load) {
 			}
 			row = append(row, text)
 		}
-		g.rows = append(g.rows, row)
+		g.rows = append(g.rows, append(row, ""))
 	}
 }
 

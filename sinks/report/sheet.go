@@ -178,6 +178,7 @@ type grid struct {
 	left int
 
 	without []string // names of columns that were left out for want of room
+	cut     []string // names that were cut for want of room, in full
 }
 
 // shows reports whether a figure of the table has a sign.
@@ -216,6 +217,9 @@ func (g *grid) write(s *sheet) {
 			}
 		}
 		s.line(line.String())
+	}
+	if len(g.cut) > 0 {
+		s.hanging("in full: " + strings.Join(g.cut, " · "))
 	}
 }
 
@@ -314,8 +318,8 @@ func (g *grid) spans(widths []int) string {
 	return line
 }
 
-// narrow leaves out the middle of long names until the table fits a terminal, as
-// long as they can still be told apart. Figures are never cut.
+// narrow cuts the ends of long names until the table fits a terminal, as long as they can
+// still be told apart, else their middles. Figures are never cut.
 func (g *grid) narrow(widths []int, room int) {
 	total := across(widths, g.left)
 	const least = 10 // characters of a name
@@ -337,17 +341,30 @@ func (g *grid) narrow(widths []int, room int) {
 
 // shorten cuts the names of a column, unless two of them would look the same.
 func (g *grid) shorten(column, most int) bool {
-	full := map[string]string{}
-	for _, row := range g.rows {
-		short := words.Middle(row[column], most)
-		if other, taken := full[short]; taken && other != row[column] {
+	apart := func(cut func(string, int) string) bool {
+		full := map[string]string{}
+		for _, row := range g.rows {
+			short := cut(row[column], most)
+			if other, taken := full[short]; taken && other != row[column] {
+				return false
+			}
+			full[short] = row[column]
+		}
+		return true
+	}
+	cut := words.Cut
+	if !apart(cut) {
+		if cut = words.Middle; !apart(cut) {
 			return false
 		}
-		full[short] = row[column]
 	}
 	for _, row := range g.rows {
-		row[column] = words.Middle(row[column], most)
+		short := cut(row[column], most)
+		if full := row[column]; short != full && !slices.Contains(g.cut, full) {
+			g.cut = append(g.cut, full)
+		}
+		row[column] = short
 	}
-	g.head[column] = words.Middle(g.head[column], most)
+	g.head[column] = words.Cut(g.head[column], most)
 	return true
 }

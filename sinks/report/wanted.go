@@ -98,7 +98,7 @@ func (r *Report) wanted() (out []step) {
 		if r.Search.Outcome == search.Wide || r.Search.Outcome == search.ClientLost {
 			return r.narrow(r.Command)
 		}
-		return append(r.widen(), r.cause()...) // where the budget is spent, a resume goes on
+		return append(r.widen(r.Command), r.cause()...) // where the budget is spent, a resume goes on
 	}
 	if r.Results == nil || r.Adaptive != nil || strings.HasPrefix(r.Command, "aiperf quick") {
 		return nil // after a look of quick comes its search

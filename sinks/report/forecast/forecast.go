@@ -65,6 +65,7 @@ func (r *Run) schedule(run sweep.Run) {
 type Forecast struct {
 	runs  []Run
 	took  map[int][]time.Duration // by cell
+	extra []time.Duration         // by how much runs took longer than their settings say
 	began time.Time               // of the run in progress
 }
 
@@ -79,6 +80,9 @@ func (f *Forecast) End(index int, now time.Time) {
 	if index < len(f.runs) && !f.began.IsZero() {
 		cell := f.runs[index].Cell
 		f.took[cell] = append(f.took[cell], now.Sub(f.began))
+		if run := &f.runs[index]; run.Known {
+			f.extra = append(f.extra, max(now.Sub(f.began)-run.Takes, 0))
+		}
 	}
 }
 
@@ -121,6 +125,9 @@ func (f *Forecast) current(run *Run, s *loadgen.Snapshot, now time.Time) (time.D
 		return 0, false
 	}
 	left, ok := phaseLeft(*s)
+	if ok && run.Known {
+		left += mean(f.extra)
+	}
 	return left, ok && !s.Warmup && (run.Last == "" || run.Last == s.Phase)
 }
 
@@ -128,13 +135,20 @@ func (f *Forecast) current(run *Run, s *loadgen.Snapshot, now time.Time) (time.D
 // its settings say.
 func (f *Forecast) expected(run *Run) (total time.Duration, known bool) {
 	before := f.took[run.Cell]
-	if len(before) == 0 {
-		return run.Takes, run.Known
+	switch {
+	case len(before) > 0:
+		return mean(before), true
+	case run.Known: // the runs before it show what connecting, late answers and judging add
+		return run.Takes + mean(f.extra), true
 	}
-	for _, d := range before {
-		total += d
+	return run.Takes, false
+}
+
+func mean(all []time.Duration) (sum time.Duration) {
+	for _, d := range all {
+		sum += d
 	}
-	return total / time.Duration(len(before)), true
+	return sum / time.Duration(max(len(all), 1))
 }
 
 // scheduled is the time a phase takes by its own settings; ok is false where the

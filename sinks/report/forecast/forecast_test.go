@@ -81,6 +81,33 @@ func TestForecast(t *testing.T) {
 	}
 }
 
+// Runs that end by the clock take a little longer than that, each by as much: once one has shown it, the end of the
+// plan does not move away with every further run.
+func TestForecastDoesNotGrowWithEveryRun(t *testing.T) {
+	t.Parallel()
+	var cells []*sweep.Cell
+	for i := range 6 {
+		cells = append(cells, cellOf(lasting(float64(10+i))))
+	}
+	f := New(Of(planOf(cells...)))
+	now, before := time.Unix(100, 0), time.Time{}
+	for i := range 6 {
+		f.Begin(now)
+		left, known := f.current(&f.runs[i], nil, now)
+		for k := i + 1; k < 6; k++ {
+			took, _ := f.expected(&f.runs[k])
+			left += took
+		}
+		if end := now.Add(left); !known || i > 1 && end.After(before) {
+			t.Errorf("run %d: the end moves from %v to %v", i, before, end)
+		} else {
+			before = end
+		}
+		now = now.Add(time.Duration(10+i)*time.Second + 3*time.Second)
+		f.End(i, now)
+	}
+}
+
 // Ten slow requests, answers between 1 s and 100 s apart: what is said never
 // jumps by more than a factor of two from one second to the next.
 func TestForecastDoesNotJump(t *testing.T) {
