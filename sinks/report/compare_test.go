@@ -665,7 +665,7 @@ func TestAnswerNamesMissedGates(t *testing.T) {
 		gate("time_to_first_token.p99 < 120", decide.Missed), gate("error_rate == 0", decide.Held),
 	}
 	c := compared()
-	r := &Report{Results: &decide.Results{
+	r := &Report{Plan: &sweep.Plan{}, Results: &decide.Results{
 		Cells: []decide.CellResult{{Gates: missed}, {Gates: missed}}, Comparisons: []*decide.Comparison{c.Comparison},
 	}}
 	if got := r.answer()[0]; got != c.Headline()+"; missed: TTFT p99 < 120 ms" {
