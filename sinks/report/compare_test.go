@@ -163,8 +163,8 @@ func TestComparisonOnTheConsole(t *testing.T) {
  ✓ latency p99   15.1 ms         ∞                        better
 smallest change this test finds (80 % power): 2 % (ITL p50) to 15 % (out tok/s)
 goodput worse: a side is 0 or has no end, so that only the direction counts
-to decide TTFT p50 takes 12 to 35 trials, if nothing changed: add --set
-  multi_run.num_runs=35 to the command that measured each
+to decide TTFT p50 takes 12 to 35 trials, if nothing changed: measure each 35
+  times
 only in the candidate: concurrency 8
 `
 	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(b.String(), "\n")); diff != "" {

@@ -90,16 +90,17 @@ type said struct {
 	text     string
 	weight   weight
 	commands []string
+	trials   int // of each side, that the commands measure
 }
 
 // parts are the text, and the commands as lines of their own. Where it is not known what
-// measured something the flag alone is a part of the text.
+// measured something, which may be another client with other flags, the number alone is a part of the text.
 func (x said) parts() (text string, commands []string) {
 	switch {
 	case len(x.commands) == 0:
 		return x.text, nil
 	case strings.HasPrefix(x.commands[0], "--"):
-		return x.text + ": add " + x.commands[0] + " to the command that measured each", nil
+		return fmt.Sprintf("%s: measure each %d times", x.text, x.trials), nil
 	}
 	return x.text + ":", x.commands
 }
@@ -231,10 +232,11 @@ func (c Comparison) remarks(shown, hidden []decide.Row, more string, short bool)
 		case short: // the headline says how many
 			text = "to decide " + c.metrics(decidedByTrials)
 		}
-		out = append(out, said{text: text, weight: advice, commands: commands})
+		out = append(out, said{text: text, weight: advice, commands: commands, trials: n.Most})
 	} else if c.Trials < stats.FewestTrials && c.Outcome() == decide.Unclear {
 		out = append(out, said{
 			text: "to decide it, measure again", weight: advice, commands: c.again(enoughTrials),
+			trials: enoughTrials,
 		})
 	}
 	if line := c.few(more == ""); line != "" {
