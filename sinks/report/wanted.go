@@ -71,12 +71,7 @@ func (s *sheet) steps(all []step) {
 	}
 }
 
-// again is the command that measured this, with one of its flags changed.
-func (r *Report) again(flag, value string) string {
-	return argv.Again(r.Command, argv.Change{Flag: flag, Value: value})
-}
-
-// withTrials is the same with so many trials of each cell.
+// withTrials is a command with so many trials of each cell.
 func withTrials(command string, n int) string { return argv.Again(command, trialsOption(n)) }
 
 func trialsOption(n int) argv.Change {
