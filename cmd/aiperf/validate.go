@@ -149,9 +149,9 @@ to do about it, and what it found in each cell.
 
   aiperf checks results/quickstart-20261121T093000Z
   aiperf checks --list        what is checked, and what it means
-  aiperf checks DIR --rules sla-p99            hold it against rules of others
-  aiperf checks vllm.json --rules sla-p99      the same of another client's result
-  aiperf checks --rules list                   the sets that are built in`,
+  aiperf checks DIR --rules sla-p99          check it against rules of others
+  aiperf checks vllm.json --rules sla-p99    … a result of another client
+  aiperf checks --rules list                 the sets that are built in`,
 	flags: []argv.Switch{
 		{Name: "list", Doc: "list all checks with their meaning"},
 		{Name: "all", Doc: "also print the checks that passed"},

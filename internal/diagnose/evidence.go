@@ -37,6 +37,7 @@ var wanted = func() map[string][]string {
 	} {
 		out[tag] = []string{"avg"}
 	}
+	out[metrics.EffectiveConcurrency] = []string{"avg", "max"}
 	out[cappedShare] = []string{"avg"}
 	for word, stats := range map[string][]string{
 		"running": {"avg", "p50", "max"}, "waiting": {"avg", "p50", "max"}, "kv_use": {"p50", "p90", "max"},

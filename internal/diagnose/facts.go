@@ -195,14 +195,15 @@ func (f *facts) clientSlight() float64 {
 }
 
 // foreign is above 0 only for what the edges of the window cannot explain: a page is read
-// some time before the window begins, and after it ends.
+// some time before the window begins, and after it ends, and what a warmup sent last may be answered
+// in it, which is as many requests as are in flight.
 func (f *facts) foreign() float64 {
 	return f.mean(func(t *trial) float64 {
 		own := t.own()
 		if !(own >= least) || !(t.server[looks] >= leastLooks) {
 			return math.NaN()
 		}
-		edges := 2 * own / (t.server[looks] - 1)
+		edges := 2*own/(t.server[looks]-1) + zero(value(t.client, metrics.EffectiveConcurrency+".max"))
 		return max(0, t.says("e2e", "count")-own-edges) / own
 	})
 }

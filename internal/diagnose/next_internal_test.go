@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/metrics"
 )
 
 // What a run lacks that was too short is a longer one: neither its requests nor its time end it earlier.
@@ -62,5 +63,22 @@ func TestFactsHaveWords(t *testing.T) {
 	}
 	if len(said) != len(labels) {
 		t.Errorf("%d labels of %d facts", len(labels), len(said))
+	}
+}
+
+// Requests that a warmup sent last are answered while the measured ones are sent: of a short run they are most of
+// what the server finished beyond its own, and no other client's.
+func TestAnswersOfAWarmupAreNotForeign(t *testing.T) {
+	t.Parallel()
+	for finished, foreign := range map[float64]bool{72: false, 136: false, 250: true} {
+		f := &facts{trials: []trial{{
+			client: map[string]float64{
+				metrics.RequestCount + ".avg": 72, metrics.EffectiveConcurrency + ".max": 64,
+			},
+			server: map[string]float64{looks: 20, server("e2e") + ".count": finished},
+		}}}
+		if got := f.foreign(); got > 0.2 != foreign {
+			t.Errorf("72 requests of 64 users, %g finished: %g of others", finished, got)
+		}
 	}
 }

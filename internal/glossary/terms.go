@@ -15,6 +15,12 @@ var terms = []term{
 		"A single run has no interval over trials, so its gates are decided by the value itself; the true error rate, for example, may be higher.",
 		[]string{"num-profile-runs"},
 	},
+	{
+		"asked",
+		nil,
+		"In a plan: which questions with known answers are asked, so that accuracy is measured beside speed.",
+		nil,
+	},
 	{"axis", []string{"axes"}, "A setting with several values, such as concurrency 1, 4, 16. Axes either vary the system (endpoint, model) or the work (lengths, load).", []string{"sweep-type"}},
 	{
 		"backlog", nil, "Requests that wait because they arrive faster than the server answers; latencies then grow for as long as the run lasts.",
@@ -59,7 +65,7 @@ var terms = []term{
 	},
 	{
 		"certified",
-		[]string{"certain", "uncertain", "indicative", "percentile", "too few requests", "too few", "hollow"},
+		[]string{"p50", "p90", "p95", "p99", "p99 uncertain", "of few requests", "certain", "uncertain", "indicative", "percentile", "too few requests", "too few", "hollow"},
 		"A percentile with enough requests for a 95 % interval; with fewer it is uncertain, and a line of the screen names it. As a rule " +
 			sweep.Takes() + "; more where consecutive requests are similar.",
 		[]string{"num-requests"},
@@ -147,9 +153,27 @@ var terms = []term{
 		[]string{"rules"},
 	},
 	{
+		"ETA",
+		nil,
+		"When the plan will be finished, by how long its runs took until now.",
+		nil,
+	},
+	{
+		"goal",
+		[]string{"goals"},
+		"In a plan whose settings are chosen run by run: the metrics that are to become as large or as small as possible, in this order.",
+		nil,
+	},
+	{
 		"half", nil,
 		"In the preview of a search: what it takes to make the bracket half as wide, so that the limit is known twice as well.",
 		[]string{"search-recipe"},
+	},
+	{
+		"interpolation",
+		[]string{"by interpolation"},
+		"A straight line between the two loads beside the limit says where the share of good requests crosses the share that is asked for. It is a guess and no measurement.",
+		nil,
 	},
 	{
 		"lock", nil,
@@ -320,6 +344,12 @@ var terms = []term{
 		[]string{"request-rate", "arrival-pattern"},
 	},
 	{
+		"other clients",
+		[]string{"other clients use the server"},
+		"The server's own metrics count more requests than this run sent, which somebody else must have sent. Figures of the server are then of another load than this run's.",
+		nil,
+	},
+	{
 		"paused",
 		[]string{"stood still", "the client was paused", "the machine stood still"},
 		"The client did nothing for a while, because its program was stopped, its machine slept, or other programs had every CPU. What arrived meanwhile was read late.",
@@ -357,6 +387,12 @@ var terms = []term{
 		"reproduced",
 		[]string{"not reproduced", "rerun"},
 		"What a rerun of a sealed plan says: reproduced when every deciding figure equals the sealed one within its margin, not reproduced when one lies beyond its margin for certain.",
+		nil,
+	},
+	{
+		"round",
+		[]string{"rounds", "rounds of them"},
+		"In a closed loop every user sends a request, waits for its answer and sends the next: a round is one request of each user. Requests of one round wait together, so that their times are alike, and say less than independent ones.",
 		nil,
 	},
 	{
@@ -450,6 +486,12 @@ var terms = []term{
 		[]string{"trials"},
 		"One repetition of a cell. Trials show how much a number varies.",
 		[]string{"num-profile-runs", "vary-seed-per-trial"},
+	},
+	{
+		"true rate",
+		nil,
+		"What the share of failures may be in truth, where none was seen: with so many requests a larger one would have shown in 95 of 100 experiments.",
+		nil,
 	},
 	{
 		"truncated", nil, "An answer that broke off: the server or the network closed the connection in the middle. The request counts as failed.", nil,

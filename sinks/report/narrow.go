@@ -59,37 +59,37 @@ func (r *Report) narrow(command string) []step {
 	a, e := r.Search, r.Plan.Experiment.Search
 	low, high := r.ends()
 	if a.Outcome == search.ClientLost && a.Why == decide.NothingSent {
-		if longer := r.longerRuns(); longer != "" {
-			return []step{{"to give the requests time", command + longer, ""}}
+		if longer := r.longerRuns(); longer != nil {
+			return []step{{"to give the requests time", argv.Again(command, longer...), ""}}
 		}
 	}
 	if a.Outcome != search.Wide && a.Outcome != search.Spent || len(a.Tiers) > 0 ||
 		sweep.AxisNamed(r.Plan.Searched().Name).Whole && high-low <= 1 || low >= high {
 		return nil
 	}
-	next := argv.Again(command, argv.Change{Flag: "set", Value: fmt.Sprintf("search.range=[%s, %s]", load(low), load(high))})
+	set := []argv.Change{{Flag: "set", Value: fmt.Sprintf("search.range=[%s, %s]", load(low), load(high))}}
 	if e.Start != nil {
-		next += " --set search.start=" + load(min(max(*e.Start, low), high))
+		set = append(set, argv.Change{Flag: "set", Value: "search.start=" + load(min(max(*e.Start, low), high))})
 	}
 	if r.needsLonger() {
 		longer := r.longerRuns()
-		if longer == "" {
+		if longer == nil {
 			return nil
 		}
-		next += longer
+		set = append(set, longer...)
 	}
-	return []step{{"to narrow it down", next, ""}}
+	return []step{{"to narrow it down", argv.Again(command, set...), ""}}
 }
 
-// longerRuns are the flags that make each run of a search four times as long, which halves the width of its
-// intervals; "" where nothing says how long they are.
-func (r *Report) longerRuns() (flags string) {
+// longerRuns is what makes each run of a search four times as long, which halves the width of its
+// intervals; nil where nothing says how long they are.
+func (r *Report) longerRuns() (changes []argv.Change) {
 	const times = 4
 	set := func(path string, value float64) {
 		if value = times * value; value != math.Trunc(value) {
 			value = math.Round(100*value) / 100
 		}
-		flags += fmt.Sprintf(" --set %s=%.8g", path, value)
+		changes = append(changes, argv.Change{Flag: "set", Value: fmt.Sprintf("%s=%.8g", path, value)})
 	}
 	p := sweep.Measured(&r.Plan.Cells[0].Resolved.Benchmark)
 	at := "benchmark.phases." + p.Name + "."
@@ -99,11 +99,11 @@ func (r *Report) longerRuns() (flags string) {
 	if p.Duration != nil {
 		set(at+"duration", float64(*p.Duration))
 	}
-	if flags == "" {
-		return ""
+	if changes == nil {
+		return nil
 	}
 	if b := r.Plan.Experiment.Search.Budget; b.Time != nil {
 		set("search.budget.time", float64(*b.Time))
 	}
-	return flags
+	return changes
 }

@@ -474,6 +474,7 @@ func TestBestNeedsTheLimitsShown(t *testing.T) {
 		{[]float64{missed, missed, missed, missed}, false, ": no cell meets them", -1},
 		{[]float64{held, held, held, missed}, false, ": concurrency 2 meets them (195 tok/s); concurrency 4 may, too", 2},
 		{[]float64{held, held, held, missed}, true, ": concurrency 4 (370 tok/s), 89.7 % more than concurrency 2" + next, 3},
+		{[]float64{open, missed, held, missed}, false, ": not decided yet; concurrency 4 is ahead, with figures in doubt", 2},
 	} {
 		outcomes := measure(p, .001, tokens, ttft)
 		for i := range outcomes {

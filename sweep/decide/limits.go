@@ -1,7 +1,9 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -86,7 +88,7 @@ func withinLimits(o Objective, cells, measured, ranked []*CellResult, alpha floa
 	}
 	b.Shown, b.Tie, b.Trials, b.Lead = false, false, Trials{}, ""
 	if b.MayBe = append(b.MayBe, ahead...); b.Cell == nil {
-		b.soFarWithin(open, cells)
+		b.soFarWithin(open, cells, measured)
 		return b, certain
 	}
 	b.Said = fmt.Sprintf("%s meets them (%s); %s may, too", nameOf(b.Cell),
@@ -99,15 +101,45 @@ func withinLimits(o Objective, cells, measured, ranked []*CellResult, alpha floa
 
 // soFarWithin is the answer where no cell is shown to keep the limits and some may: the first
 // of these, best first, that keeps them as far as was observed, and the next better cell that
-// does not.
-func (b *Best) soFarWithin(open []contender, cells []*CellResult) {
+// does not. None is named where better ones may keep them, too, whose figures are in doubt.
+func (b *Best) soFarWithin(open []contender, cells, measured []*CellResult) {
 	i := slices.IndexFunc(open, func(c contender) bool { return c.cell.keepsSoFar() })
 	if i < 0 {
 		b.Said = "not decided yet; " + manyOf(b.MayBe) + " may meet them"
 		return
 	}
+	if hidden := b.aheadInDoubt(open[i], measured); len(hidden) > 0 {
+		b.MayBe = hidden
+		b.Said = fmt.Sprintf("not decided yet; %s %s ahead, with figures in doubt", some(hidden),
+			map[bool]string{true: "is", false: "are"}[len(hidden) == 1])
+		return
+	}
 	b.Cell = open[i].cell
 	b.Said = fmt.Sprintf("%s so far (%s)%s", nameOf(b.Cell), open[i].text(b.Objective), b.beyond(cells))
+}
+
+// aheadInDoubt are the cells with a better value than one has, best first, that keep the limits as far as was
+// observed, though a finding touches the value or what the limits are about.
+func (b *Best) aheadInDoubt(than contender, measured []*CellResult) (out []*CellResult) {
+	o := b.Objective
+	value := func(c *CellResult) float64 {
+		e, ok := c.at(o.Window).Get(o.Key)
+		switch {
+		case !ok:
+			return math.NaN() // which is not above anything
+		case o.Direction == stats.Maximise:
+			return e.Mean
+		}
+		return -e.Mean
+	}
+	for _, c := range measured {
+		clean := c.keepsSoFar() && c.Taint(o.Key).None()
+		if !clean && c.limits() != Missed && !c.missesSoFar() && value(c) > value(than.cell) {
+			out = append(out, c)
+		}
+	}
+	slices.SortStableFunc(out, func(x, y *CellResult) int { return cmp.Compare(value(y), value(x)) })
+	return out
 }
 
 // beyond is the next higher load, or where no load is swept the next better cell, which does not
