@@ -163,7 +163,7 @@ func TestSearchOutcomes(t *testing.T) {
 			more: `range: [16, 64], start: 64, where: ["time_to_first_token < 100"], budget: {probes: 40}`,
 			says: []string{
 				"No answer: with 64 users at once no run was usable (the requests of the warmup\n",
-				"to give the requests time:\n   --set benchmark.phases.main.requests=800 --set benchmark.phases.main.duration=3.6\n",
+				"to give the requests time:\n  --set benchmark.phases.main.requests=800 --set benchmark.phases.main.duration=3.6\n",
 			}, code: diag.Invalid,
 		},
 		{
