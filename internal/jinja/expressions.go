@@ -202,7 +202,7 @@ func (p *parser) primary() (expr, error) {
 	case tokFloat:
 		f, err := strconv.ParseFloat(t.text, 64)
 		if err != nil {
-			return nil, &Error{Line: t.line, Text: t.text + " is no number"}
+			return nil, &Error{Line: t.line, Text: t.text + " is not a number"}
 		}
 		return constant{f}, nil
 	case tokOperator:

@@ -85,7 +85,7 @@ func TestTreesThatCannotBePlayed(t *testing.T) {
 			"a spread without a median", line(`{"session_id":"a","orchestrator":true,"rounds":1,"think_time_sigma":1,"spawns":["b"]}`),
 			`:1: think_time_sigma: want a number above 0, up to 10, and think_time_ms, its median`,
 		},
-		{"true is no number", line(`{"session_id":"a","turns":[{%s,"max_tokens":true}]}`, user), `:1: turns.max_tokens: want a whole number, got a bool`},
+		{"true is not a number", line(`{"session_id":"a","turns":[{%s,"max_tokens":true}]}`, user), `:1: turns.max_tokens: want a whole number, got a bool`},
 	} {
 		path := write(t, "dag.jsonl", c.content)
 		_, err := dataset.Open(schema.Dataset{Type: "file", Path: path, Format: "dag_jsonl"}, nil, 1, "profiling")

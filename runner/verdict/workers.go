@@ -113,8 +113,8 @@ func workersLost(e *Evidence) []Reading {
 	}
 	return []Reading{{
 		Value: share, Fail: never, Detail: which,
-		So: "; from then on less load was sent than was asked for, and what that worker had not told of yet is not counted:" +
-			" requests under way, and answers of its last moments",
+		So: "; from then on less load was sent than was asked for. Requests that were not reported by then are not counted:" +
+			" those still open, and those answered just before",
 		Try: "on_worker_loss: abort sends such a run again, by as many workers as were asked for",
 	}}
 }

@@ -54,7 +54,7 @@ func readLists(path string, res *Result) error {
 			return err
 		}
 		if _, ok := values["completed"].(float64); !ok {
-			return fmt.Errorf("%q is no number", "completed")
+			return fmt.Errorf("%q is not a number", "completed")
 		}
 		for _, key := range sortedKeys(values) {
 			if v, ok := values[key].(float64); ok {

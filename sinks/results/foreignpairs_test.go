@@ -127,7 +127,7 @@ func at(t *testing.T, doc any, place string) float64 {
 	}
 	v, ok := doc.(float64)
 	if !ok {
-		t.Fatalf("%s is no number", place)
+		t.Fatalf("%s is not a number", place)
 	}
 	return v
 }

@@ -263,7 +263,7 @@ func TestTheLawEndsWithItsRates(t *testing.T) {
 		}
 		return
 	}
-	t.Error("there is no law")
+	t.Error("the chart does not show the law")
 }
 
 // Of a large matrix of two systems the first chart has room on a slide, and the list of all
