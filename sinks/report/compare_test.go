@@ -93,6 +93,25 @@ func TestUncertainInASentence(t *testing.T) {
 	}
 }
 
+// Two results of one trial each are decided by more of them, whoever measured them.
+func TestWhatOneTrialLacks(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]string{
+		"":                    "to decide it: measure each 6 times", // another client's
+		"aiperf run 'ab.cue'": "to decide it:\n  aiperf run ab.cue --num-profile-runs 6\n",
+	} {
+		c := compared()
+		c.Commands, c.Trials, c.Each = [2]string{command, command}, 1, [2]int{1, 1}
+		for i := range c.Rows {
+			c.Rows[i].Outcome = decide.Unclear
+		}
+		var b strings.Builder
+		if err := c.WriteConsole(&b, Screen{All: true}); err != nil || !strings.Contains(b.String(), want) {
+			t.Errorf("%v, no %q in\n%s", err, want, &b)
+		}
+	}
+}
+
 // What decides a ? are whole commands, each on a line that can be copied: one, where both
 // systems were measured together. None is offered for figures in doubt; there the line says
 // what to do about the doubt.

@@ -235,7 +235,7 @@ func (c Comparison) remarks(shown, hidden []decide.Row, more string, short bool)
 		out = append(out, said{text: text, weight: advice, commands: commands, trials: n.Most})
 	} else if c.Trials < stats.FewestTrials && c.Outcome() == decide.Unclear {
 		out = append(out, said{
-			text: "to decide it, measure again", weight: advice, commands: c.again(enoughTrials),
+			text: "to decide it", weight: advice, commands: c.again(enoughTrials),
 			trials: enoughTrials,
 		})
 	}
