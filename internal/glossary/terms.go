@@ -117,7 +117,7 @@ var terms = []term{
 	{
 		"curve",
 		[]string{"fitted curve"},
-		"The throughput, the latency and the share of good requests of a search against the load, with a smooth line through the points. The line is drawn, and decides nothing.",
+		"The throughput, the latency and the share of good requests of a search against the load, with a smooth line through the points. The line is only drawn: it decides nothing.",
 		nil,
 	},
 	{
@@ -166,13 +166,13 @@ var terms = []term{
 	},
 	{
 		"half", nil,
-		"In the preview of a search: what it takes to make the bracket half as wide, so that the limit is known twice as well.",
+		"In the preview of a search: what it takes to make the bracket half as wide, so that the limit is known twice as precisely.",
 		[]string{"search-recipe"},
 	},
 	{
 		"interpolation",
 		[]string{"by interpolation"},
-		"A straight line between the two loads beside the limit says where the share of good requests crosses the share that is asked for. It is a guess and no measurement.",
+		"A straight line between the two loads beside the limit says where the share of good requests crosses the share that is asked for. It is a guess, not a measurement.",
 		nil,
 	},
 	{
@@ -346,7 +346,7 @@ var terms = []term{
 	{
 		"other clients",
 		[]string{"other clients use the server"},
-		"The server's own metrics count more requests than this run sent, which somebody else must have sent. Figures of the server are then of another load than this run's.",
+		"The server's own metrics count more requests than this run sent, which somebody else must have sent. The server's figures are then about a different load.",
 		nil,
 	},
 	{

@@ -54,7 +54,7 @@ func split(listen string) (host string, port int, err error) {
 	}
 	if err != nil || port < 0 || port > 65535 {
 		return "", 0, diag.New(fmt.Sprintf("--listen: %s is not an address with a port", listen),
-			"--listen 0.0.0.0:4222 takes workers from everywhere")
+			"--listen 0.0.0.0:4222 takes workers from anywhere")
 	}
 	if host == "" {
 		host = "0.0.0.0"
@@ -142,7 +142,7 @@ func free(host string, port int) error {
 	case errors.Is(err, syscall.EADDRINUSE):
 		hint = "take another port, or 0 for one that is free"
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		hint = fmt.Sprintf("it is not an address of this machine; 0.0.0.0:%d takes workers from everywhere", port)
+		hint = fmt.Sprintf("it is not an address of this machine; 0.0.0.0:%d takes workers from anywhere", port)
 	case errors.Is(err, syscall.EACCES):
 		hint = "take a port above 1023"
 	}

@@ -23,7 +23,7 @@ func TestWhereNothingCanListen(t *testing.T) {
 	defer taken.Close()
 	for address, want := range map[string][2]string{
 		taken.Addr().String(): {"address already in use", "take another port, or 0 for one that is free"},
-		"192.0.2.1:4222":      {"requested address", "0.0.0.0:4222 takes workers from everywhere"},
+		"192.0.2.1:4222":      {"requested address", "0.0.0.0:4222 takes workers from anywhere"},
 	} {
 		b, err := openBus(address, "a token of sixteen and more")
 		if err == nil {

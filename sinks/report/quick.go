@@ -189,7 +189,7 @@ func (r *Report) quickSure() string {
 		text += "; " + s
 	}
 	if a.Holds != nil && r.unpaced([]search.Load{*a.Holds}) {
-		text += fmt.Sprintf("; each of the %s had less than two answers in a run, and longer runs may miss the limits: try a larger --budget",
+		text += fmt.Sprintf("; each of the %s had fewer than two answers in a run, and longer runs may miss the limits: try a larger --budget",
 			users(a.Holds.Load))
 	}
 	return text + "."

@@ -389,7 +389,7 @@ func (r *Report) probes(s *sheet) {
 		s.wrapped("  ", text)
 	}
 	if r.unpaced(loads) {
-		s.wrapped("  ", noneMark+" too few successful answers for a rate: less than two per user in each run")
+		s.wrapped("  ", noneMark+" too few successful answers for a rate: fewer than two per user in each run")
 	}
 	if n := len(a.Loads) - len(loads); n > 0 {
 		s.line(fmt.Sprintf("  … and %s farther from the limit", words.Count(n, "other load")))
